@@ -189,13 +189,13 @@ def test_absent_weights_name_the_command(monkeypatch):
     monkeypatch.delenv(siglip.FOLDER_VARIABLE, raising=False)
     assert siglip.describe("siglip-base").why_not == "framesift pull siglip-base"
     with pytest.raises(FramesiftError, match="framesift pull siglip-base"):
-        siglip.load("siglip-base")
+        siglip.load("siglip-base", device="cpu")
 
 
 def test_absent_packages_name_the_command(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", None)
     with pytest.raises(MissingExtra, match=r"pip install 'framesift\[siglip\]'"):
-        siglip.load("siglip")
+        siglip.load("siglip", device="cpu")
 
 
 def test_batches_grow_with_free_memory(monkeypatch):

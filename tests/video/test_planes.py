@@ -145,8 +145,8 @@ def test_reduced_images_are_pillows_to_rounding_and_as_blank_as_the_whole():
 def test_small_images_are_pillows_to_rounding():
     from PIL import Image
 
+    from framesift.video.blank import small_picture
     from framesift.video.cuda import shrink_images
-    from framesift.video.unchanged import small_picture
 
     rng = np.random.default_rng(0)
     for height, width in ((128, 228), (150, 171), (240, 135), (40, 30)):

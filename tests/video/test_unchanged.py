@@ -4,8 +4,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from framesift.video.blank import reduce_picture
-from framesift.video.unchanged import is_unchanged, small_picture
+from framesift.video.blank import is_unchanged, reduce_picture, small_picture
 
 SCREEN = np.full((448, 796, 3), 240, np.uint8)
 

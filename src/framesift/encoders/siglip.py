@@ -98,7 +98,7 @@ def is_ready(name: str) -> bool:
     return _is_installed() and find_weights(name) is not None
 
 
-def load(name: str, *, device: str = "auto") -> "DualEncoder":
+def load(name: str, *, device: str) -> "DualEncoder":
     """Load a checkpoint by built-in name, folder or hub name from the files on this machine."""
     return DualEncoder(name, weights_folder(name), device=device)
 

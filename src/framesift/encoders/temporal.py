@@ -60,22 +60,19 @@ class TemporalNetwork:
         self._torch = require("torch", EXTRA)
         first = f"{QUERY}.weight"
         prefix = next((key.removesuffix(first) for key in state if key.endswith(first)), "")
-        tensors = {}
+        self.dim = len(state.get(f"{prefix}{QUERY}.weight", ()))
+        self._layers: dict[str, list[Any]] = {layer: [] for layer in LAYERS}
         for layer in LAYERS:
-            for part in ("weight", "bias"):
+            for part, expected in (("weight", (self.dim, self.dim)), ("bias", (self.dim,))):
                 tensor = state.get(f"{prefix}{layer}.{part}")
                 if tensor is None:
                     raise InputError(f"{name} has no tensor {layer}.{part}; expected a checkpoint of TSPO's network")
-                tensors[layer, part] = tensor.float()
-        self._layers = {layer: (tensors[layer, "weight"], tensors[layer, "bias"]) for layer in LAYERS}
-        self.dim = len(tensors[QUERY, "bias"])
-        for (layer, part), tensor in tensors.items():
-            expected = (self.dim,) if part == "bias" else (self.dim, self.dim)
-            if tuple(tensor.shape) != expected or self.dim % HEADS:
-                raise InputError(
-                    f"{layer}.{part} of {name} has shape {tuple(tensor.shape)}; expected {expected}, "
-                    f"and a multiple of {HEADS}"
-                )
+                if tuple(tensor.shape) != expected or self.dim % HEADS:
+                    raise InputError(
+                        f"{layer}.{part} of {name} has shape {tuple(tensor.shape)}; expected {expected}, "
+                        f"and a multiple of {HEADS}"
+                    )
+                self._layers[layer].append(tensor.float())
 
     def embed(self, frames: Array) -> Array:
         """(N, dim) CLIP's image vectors, not normalised → (N, dim) float32."""

@@ -26,12 +26,11 @@ from framesift.store.store import IndexKey, Store, StoredCandidates, absolute_so
 from framesift.store.timelines import StoredTimeline, use_stored_timeline
 from framesift.types import VideoIndex
 from framesift.types.vectors import Array
-from framesift.video.blank import is_blank_picture, reduce_picture
+from framesift.video.blank import is_blank_picture, is_unchanged, reduce_picture, small_picture
 from framesift.video.cuda import DECODES, CudaDecoder, CudaImage, Decode, why_not_cuda
 from framesift.video.diagnostics import list_stretches, stretches
 from framesift.video.frames import MODES, Fps, Mode, Sampling, decodable_times, parse_fps, sample
 from framesift.video.timeline import read_timeline
-from framesift.video.unchanged import is_unchanged, small_picture
 
 # Candidates per part: the most that is lost when a run is interrupted. Batches end at part boundaries, so that the
 # vectors do not depend on where a run was interrupted.

@@ -1,4 +1,8 @@
-"""Frames that show nothing: one colour over the whole picture, as in black, white and the end of a fade."""
+"""Frames that need no look of their own: those that show nothing, and those that show what an earlier one shows.
+
+Blank is one colour over the whole picture, as in black, white and the end of a fade. Frames are compared by small
+pictures, in which noise averages out.
+"""
 
 import numpy as np
 from PIL import Image
@@ -20,6 +24,12 @@ CORNER = 1 / 6
 BAR_LEVEL = 24
 PICTURE_SHARE = 0.3
 MIDDLE = PICTURE_SHARE * (0.5 - CORNER)  # from the middle to the corners of the smallest picture between bars
+
+
+SMALL_SIZE = (64, 36)  # cells
+# The largest difference of a cell's mean colour, of 255 levels, between two frames that show the same. Each letter
+# typed on a recorded screen is more, and so is the motion of a talking head (docs/indexing.md).
+MOST_LEVELS = 4
 
 
 def is_blank(image: Array) -> bool:
@@ -96,3 +106,14 @@ def _spread(histogram: list[int], count: int) -> tuple[int, int]:
     shares = np.cumsum(histogram) / count
     low, middle, high = (int(np.searchsorted(shares, share)) for share in (OUTLIERS, 0.5, 1 - OUTLIERS))
     return middle - low, high - middle
+
+
+def small_picture(picture: Image.Image) -> Array:
+    """(36, 64, 3) int16: the mean colours of the cells of a picture."""
+    small: Array = np.asarray(picture.resize(SMALL_SIZE, Image.Resampling.BOX)).astype(np.int16)
+    return small
+
+
+def is_unchanged(small: Array, encoded: Array) -> bool:
+    """Whether two small pictures differ by almost nothing in every cell."""
+    return int(np.abs(small - encoded).max()) <= MOST_LEVELS

@@ -97,8 +97,8 @@ def open_container(path: StrPath, hwaccel: HWAccel | None = None) -> av.containe
             **_METADATA,
         )
         return container
-    except (av.error.FFmpegError, ValueError, OSError) as error:
-        raise InputError(_open_error(name, error)) from None
+    except (av.error.FFmpegError, ValueError, OSError):
+        raise InputError(_open_error(name)) from None
 
 
 def tag(stream: Stream, key: str) -> str:
@@ -171,11 +171,9 @@ def _choose_stream(container: av.container.InputContainer, name: str) -> av.vide
     return next((s for s in default if best is not None and s.index == best.index), default[0])
 
 
-def _open_error(name: str, error: Exception) -> str:
+def _open_error(name: str) -> str:
     if _is_image(name):
         return f"{name!r} is a still image; {EXPECTED}"
-    if isinstance(error, PermissionError):
-        return f"{name!r} is not readable; expected a video file: change its permissions"
     return (
         f"{name!r} can't be opened as a video; {EXPECTED}: if it should be one, it is damaged or truncated "
         "(download it again), or in an unsupported format (convert it to MP4)"

@@ -20,13 +20,12 @@ from framesift._utils.memory import release_free_memory
 from framesift._utils.optional import is_installed
 from framesift.errors import InputError
 from framesift.types.vectors import Array
-from framesift.video.blank import FINE_SIDE
+from framesift.video.blank import FINE_SIDE, SMALL_SIZE
 from framesift.video.colour import Orientation, read_orientation
 from framesift.video.container import LARGE_PIXELS, OpenedVideo, open_video
 from framesift.video.decoding import INDEXED
 from framesift.video.planes import PlaneConverter, PlaneLayout
 from framesift.video.resampling import filter_matrix
-from framesift.video.unchanged import SMALL_SIZE
 
 # Decoder sessions at a time, as many as an H200 has decoding units. Each takes memory of the host, 9 bytes per pixel in
 # the driver and, in FFmpeg's decoders, 4 (H.264) or 6 (HEVC), so that large frames of HEVC, which take less time, get
@@ -56,7 +55,7 @@ class CudaImage:
     """An image in the GPU's memory.
 
     pixels: tensor (H, W, 3) uint8 RGB. reduced, small: arrays, the image averaged over blocks to a shorter side of 128
-    to 255 pixels, and as `unchanged.small_picture` does.
+    to 255 pixels, and as `blank.small_picture` does.
     """
 
     pixels: Any
