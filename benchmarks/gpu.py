@@ -30,7 +30,7 @@ import torch
 import transformers
 from gpu_videos import make_slides, make_video
 
-from framesift._utils.memory import release_free_memory
+from framesift._utils.machine import release_free_memory
 from framesift.encoders import siglip
 from framesift.encoders.base import to_rgb
 from framesift.encoders.siglip import DualEncoder, image_layout

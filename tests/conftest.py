@@ -16,7 +16,7 @@ from typing import Any
 import hypothesis
 import pytest
 
-from framesift._utils.cores import usable_cores
+from framesift._utils.machine import usable_cores
 from helpers.batch_videos import install_encoder
 from helpers.examples import IS_THOROUGH, UNCHECKED, examples
 from helpers.plugin_packages import Packages

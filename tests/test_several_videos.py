@@ -75,7 +75,7 @@ def test_frames_are_those_of_their_own_video(pipeline, video, clips):
     places = [exhibit.place(time_s) for time_s in exhibit.selection.times_s]
     assert {place[0].path for place in places} == set(clips)
     for (shown, own_s), number, picture in zip(
-        places, exhibit.numbers, exhibit.with_overlay("none").pictures(), strict=True
+        places, exhibit.numbers, exhibit.with_overlay("none").images(), strict=True
     ):
         ((_, expected),) = fetch(shown.path, [own_s])
         assert number == round(5 * own_s) and np.array_equal(np.asarray(picture), expected)
@@ -91,10 +91,10 @@ def test_selector_gets_the_decoded_frames_of_all_videos(video, pipeline):
     source = frame_source(video.index)
     count = len(video.videos[0].index)
     assert isinstance(source, JointFrames)
-    images = source.pictures([count + 2, 1, count], size=(96, 64))
+    images = source.images([count + 2, 1, count], size=(96, 64))
     alone = [frame_source(one.index) for one in video.videos]
-    expected = [*alone[1].pictures([2], size=(96, 64)), *alone[0].pictures([1], size=(96, 64))]
-    expected += alone[1].pictures([0], size=(96, 64))
+    expected = [*alone[1].images([2], size=(96, 64)), *alone[0].images([1], size=(96, 64))]
+    expected += alone[1].images([0], size=(96, 64))
     assert all(map(np.array_equal, images, expected))
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from framesift import corpus
-from framesift._utils.cores import usable_cores
+from framesift._utils.machine import usable_cores
 from framesift.batch.executors import Execution
 from framesift.batch.executors.base import Limits, RunAborted, Task, WorkerSpec
 from framesift.batch.executors.local import InlineExecutor, default_workers, worker_environment

@@ -19,7 +19,7 @@ class Scenes:
         self.requested += list(indices)
         return self.values[list(indices)]
 
-    def pictures(self, indices, *, size):
+    def images(self, indices, *, size):
         self.requested += list(indices)
         return [np.broadcast_to(self.levels[i], (size[1], size[0], 3)) for i in indices]
 

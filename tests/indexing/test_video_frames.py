@@ -34,7 +34,7 @@ def candidates(clip):
 
 def test_images_have_the_requested_order_and_size(clip, candidates):
     frames = VideoFrames(clip, [time_s for time_s, _ in candidates])
-    late, early = frames.pictures([7, 2], size=(32, 24))
+    late, early = frames.images([7, 2], size=(32, 24))
     assert late.shape == early.shape == (24, 32, 3) and late.dtype == np.uint8
     assert late.mean() == pytest.approx(candidates[7][1].mean(), abs=3)
     assert early.mean() == pytest.approx(candidates[2][1].mean(), abs=3)

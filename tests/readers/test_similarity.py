@@ -24,7 +24,7 @@ def test_most_similar_option_is_chosen(encoder, exhibit):
     question = fs.Question("Why?", ["zzz", "The launch was put off because of the wind."])
     answer = SimilarityReader().answer(exhibit, question, "aligned")
     scores = []
-    frames = encoder.encode_images([image for _, image in exhibit.bare_pictures(exhibit.selection.times_s)])
+    frames = encoder.encode_images([image for _, image in exhibit.bare_images(exhibit.selection.times_s)])
     texts = encoder.encode_texts([" ".join(s.event.text.split()) for s in exhibit.selection.slots if s.event])
     for option in question.options:
         (query,) = encoder.encode_texts([f"Why? {option}"])

@@ -24,7 +24,7 @@ def selection(video):
 def test_images_are_the_selected_frames_of_the_video(video, selection):
     shown = fs.exhibit(video, selection, overlay="none")
     assert list(shown.numbers) == frame_numbers(video, selection.times_s)
-    for image, (_, array) in zip(shown.pictures(), fetch(video, selection.times_s), strict=True):
+    for image, (_, array) in zip(shown.images(), fetch(video, selection.times_s), strict=True):
         assert np.array_equal(np.asarray(image), array)
 
 
@@ -37,22 +37,21 @@ def test_times_between_frames_show_the_frame_on_screen(video):
     assert shown.numbers == (first, first, at_2, at_2)
     assert shown.selection.times_s == times_s
     images = dict(fetch(video, [0.0, 2.0]))
-    for image, time_s in zip(shown.pictures(), (0.0, 0.0, 2.0, 2.0), strict=True):
+    for image, time_s in zip(shown.images(), (0.0, 0.0, 2.0, 2.0), strict=True):
         assert np.array_equal(np.asarray(image), images[time_s])
 
 
 def test_text_is_drawn_only_on_frames_with_an_event(video, selection):
     plain, drawn = fs.exhibit(video, selection, overlay="none"), fs.exhibit(video, selection)
     changed = [
-        ImageChops.difference(a, b).getbbox() is not None
-        for a, b in zip(plain.pictures(), drawn.pictures(), strict=True)
+        ImageChops.difference(a, b).getbbox() is not None for a, b in zip(plain.images(), drawn.images(), strict=True)
     ]
     assert changed == [slot.event is not None for slot in selection.slots]
     assert any(changed)
 
 
 def test_size_is_the_shorter_side(video, selection):
-    assert {image.size for image in fs.exhibit(video, selection, 32).pictures()} == {(48, 32)}
+    assert {image.size for image in fs.exhibit(video, selection, 32).images()} == {(48, 32)}
 
 
 def test_question_is_that_of_the_selection(video, selection):
@@ -62,8 +61,8 @@ def test_question_is_that_of_the_selection(video, selection):
 def test_blank_overlay_has_the_band_without_text(video, selection):
     blank = fs.exhibit(video, selection, overlay="blank")
     assert {frame.text for frame in blank.frames} == {""}
-    shown = [np.asarray(p) for p in blank.pictures()]
-    plain = [np.asarray(p) for p in fs.exhibit(video, selection, overlay="none").pictures()]
+    shown = [np.asarray(p) for p in blank.images()]
+    plain = [np.asarray(p) for p in fs.exhibit(video, selection, overlay="none").images()]
     with_event = [k for k, slot in enumerate(selection.slots) if slot.event]
     assert all((shown[k] != plain[k]).any() for k in with_event)
 
@@ -86,16 +85,16 @@ def test_shuffling_moves_texts_only_among_frames_that_have_one(texts, seed):
 
 def test_another_overlay_does_not_decode_again(video, selection, monkeypatch):
     shown = fs.exhibit(video, selection)
-    list(shown.pictures())
+    list(shown.images())
     monkeypatch.setattr(exhibits, "fetch_available", lambda *a, **k: pytest.fail("decoded again"))
-    assert len(list(shown.with_overlay("blank").pictures())) == len(selection)
+    assert len(list(shown.with_overlay("blank").images())) == len(selection)
 
 
 def test_cached_and_new_images_come_in_order_of_time(video, selection):
     shown = fs.exhibit(video, selection, overlay="none")
     times_s = selection.times_s
-    list(shown.bare_pictures(times_s[1::2]))
-    pictures = dict(shown.bare_pictures(times_s))
+    list(shown.bare_images(times_s[1::2]))
+    pictures = dict(shown.bare_images(times_s))
     assert list(pictures) == times_s
     for time_s, array in fetch(video, times_s):
         assert np.array_equal(np.asarray(pictures[time_s]), array)
@@ -104,7 +103,7 @@ def test_cached_and_new_images_come_in_order_of_time(video, selection):
 def test_images_beyond_the_cache_are_decoded_again(video, selection, monkeypatch):
     monkeypatch.setattr(exhibits, "CACHE_BYTES", 0)
     shown = fs.exhibit(video, selection)
-    first, second = ([p.tobytes() for p in shown.pictures()] for _ in range(2))
+    first, second = ([p.tobytes() for p in shown.images()] for _ in range(2))
     assert first == second and not shown._decoded
 
 

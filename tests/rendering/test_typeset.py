@@ -6,7 +6,7 @@ from PIL import Image
 
 from framesift.rendering.typesetting import fonts, shaping
 from framesift.rendering.typesetting.layout import breaks, lay_out
-from framesift.rendering.typesetting.text_cleanup import clusters, drawable
+from framesift.rendering.typesetting.shaping import clusters, drawable
 from helpers.writing_systems import SENTENCES, differs, shape, wrap
 
 

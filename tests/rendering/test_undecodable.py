@@ -51,7 +51,7 @@ def test_exhibit_of_a_video_with_warnings_decodes_nothing_by_itself(video, index
 
 def test_selected_frame_that_can_not_be_decoded_is_an_error(video, index):
     with pytest.raises(fs.InputError, match=r"damaged\.mp4 can't be decoded at 0:00:02; the file is damaged there"):
-        list(fs.exhibit(video[1], select(index)).pictures())
+        list(fs.exhibit(video[1], select(index)).images())
 
 
 def test_frames_that_are_decoded_only_after_those_before_are_no_candidates(tmp_path):
@@ -65,7 +65,7 @@ def test_frames_that_are_decoded_only_after_those_before_are_no_candidates(tmp_p
     index = fs.index(path, GridEncoder(), 1.0, store=tmp_path / "store")
     assert index.times_s.tolist() == [*range(60), *range(120, 130)]
     assert index.warnings[-1] == "59 damaged frames are left out of the candidates"
-    assert len(list(fs.exhibit(path, select(index)).pictures())) == 12
+    assert len(list(fs.exhibit(path, select(index)).images())) == 12
 
 
 def test_video_whose_frames_all_need_those_before_is_refused(video, tmp_path, monkeypatch):

@@ -62,7 +62,7 @@ def himu_evidence():
 class NumberedFrames:
     """Frames whose first pixel is their index."""
 
-    def pictures(self, indices, *, size):
+    def images(self, indices, *, size):
         images = [np.zeros((size[1], size[0], 3), dtype=np.uint8) for _ in indices]
         for image, index in zip(images, indices, strict=True):
             image[0, 0, 0] = index

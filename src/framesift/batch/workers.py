@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from framesift._utils.credentials import public_url
-from framesift._utils.memory import peak_memory
+from framesift._utils.machine import peak_memory
 from framesift._utils.plugins import reason
 from framesift.batch.executors.base import RunAborted, Task
 from framesift.batch.items import RunItem, group_by, read_clip_events

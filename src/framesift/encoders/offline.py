@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from framesift._utils.cores import thread_count
+from framesift._utils.machine import thread_count
 from framesift._utils.optional import is_installed, require
 from framesift.encoders import efficientnet, minilm
 from framesift.encoders.base import EncoderInfo, files_digest, load_network, to_rgb, to_unit

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from framesift._utils.memory import free_memory
+from framesift._utils.machine import free_memory
 from framesift._utils.optional import is_installed, require
 from framesift._utils.records import FilePath, read_field
 from framesift.encoders.base import (

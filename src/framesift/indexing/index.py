@@ -13,7 +13,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 from PIL import Image
 
-from framesift._utils.memory import release_free_memory
+from framesift._utils.machine import release_free_memory
 from framesift._utils.records import shown
 from framesift._utils.settings import check_names, check_settings, setting
 from framesift._utils.version import __version__
@@ -86,9 +86,9 @@ class IndexSettings:
 
 def index(
     path: str | os.PathLike[str],
-    encoder: str | Encoder = "auto",
-    fps: Fps = "auto",
-    mode: Mode = "exact",
+    encoder: str | Encoder = IndexSettings.encoder,
+    fps: Fps = IndexSettings.fps,
+    mode: Mode = IndexSettings.mode,
     *,
     progress: Callable[..., Any] | None = None,
     source: str | None = None,

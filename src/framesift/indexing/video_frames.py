@@ -25,8 +25,8 @@ class JointFrames:
     def scores(self, indices: Sequence[int]) -> Array:
         return np.array(self._ask(indices, lambda source, own: source.scores(own)))
 
-    def pictures(self, indices: Sequence[int], *, size: tuple[int, int]) -> list[Array]:
-        return self._ask(indices, lambda source, own: source.pictures(own, size=size))
+    def images(self, indices: Sequence[int], *, size: tuple[int, int]) -> list[Array]:
+        return self._ask(indices, lambda source, own: source.images(own, size=size))
 
     def _ask(self, indices: Sequence[int], ask: "Callable[[VideoFrames, list[int]], Iterable[Array]]") -> list[Array]:
         """The values of these candidates in their order; each video is asked once."""
@@ -73,7 +73,7 @@ class VideoFrames:
             out[start : start + batch] = rows.astype(np.float64) @ query
         return out
 
-    def pictures(self, indices: Sequence[int], *, size: tuple[int, int]) -> list[Array]:
+    def images(self, indices: Sequence[int], *, size: tuple[int, int]) -> list[Array]:
         from PIL import Image
 
         scaled = [Image.fromarray(p).resize(size, Image.Resampling.BILINEAR) for p in self._decode(indices, min(size))]

@@ -108,7 +108,7 @@ class VideoTools:
             )
             with self.session.work_slots:
                 selection = pipeline.select(prepared, parse_question(question, ()))
-                pictures = pipeline.exhibit(prepared, selection).bare_pictures(selection.times_s)
+                pictures = pipeline.exhibit(prepared, selection).bare_images(selection.times_s)
                 images = encode_images([picture for _, picture in pictures], max_side, REPLY_BYTES)
             length = times(prepared.index.info.duration_s)
             text = f"{counted(len(prepared.events), 'cue')} of text" if prepared.events else "no text"

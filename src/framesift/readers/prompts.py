@@ -110,7 +110,7 @@ def compose_frames(exhibit: "Exhibit", text_mode: str, *, time_format: TimeForma
     }
     lines = blocks.get(mode, [])
     return Prompt(
-        images=tuple(exhibit.with_overlay(OVERLAY_OF[mode]).pictures()),
+        images=tuple(exhibit.with_overlay(OVERLAY_OF[mode]).images()),
         captions=marks.captions,
         text="\n".join([SUBTITLES_OF_SEVERAL if exhibit.several else SUBTITLES, *lines]) if lines else "",
         times_line=marks.line,

@@ -42,7 +42,7 @@ class SimilarityReader:
         choices = question.choices
         candidates = [f"{question.text.strip()} {option}" for option in choices.values()] or [question.text.strip()]
         queries = encode_long_texts(model, candidates).astype(np.float64)
-        images = [image for _, image in exhibit.bare_pictures(exhibit.selection.times_s)]
+        images = [image for _, image in exhibit.bare_images(exhibit.selection.times_s)]
         frames = model.encode_images(images).astype(np.float64)
         to_frames = queries @ frames.T
         scores = _mean_of_largest(to_frames)

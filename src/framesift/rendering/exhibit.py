@@ -23,7 +23,7 @@ from framesift.video.frames import frame_numbers, probe
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Exhibit(RenderedSelection):
-    """The rendered frames of a selection: `pictures()` yields the images, `save` writes them with a report.
+    """The rendered frames of a selection: `images()` yields the images, `save` writes them with a report.
 
     The fields are described at `RenderedSelection`.
     """

@@ -37,7 +37,7 @@ def numbers_row(exhibit: RenderedSelection, row: Mapping[str, Any], name: str) -
 def openai_messages(exhibit: RenderedSelection) -> list[dict[str, Any]]:
     """One user message: the time and image of each frame, then the question."""
     content: list[dict[str, Any]] = []
-    for number, (frame, image) in enumerate(zip(exhibit.frames, exhibit.pictures(), strict=True), 1):
+    for number, (frame, image) in enumerate(zip(exhibit.frames, exhibit.images(), strict=True), 1):
         content.append({"type": "text", "text": f"Frame {number} [{exhibit.label(frame.slot.time_s)}]:"})
         url = data_url(image, quality=OPENAI_QUALITY)
         content.append({"type": "image_url", "image_url": {"url": url}})

@@ -55,7 +55,7 @@ class ShownVideo:
 
 @dataclass(frozen=True, eq=False)
 class RenderedSelection:
-    """A selection with the images of its frames: `pictures()` yields them. `Exhibit` is one that can be saved.
+    """A selection with the images of its frames: `images()` yields them. `Exhibit` is one that can be saved.
 
     overlay: "aligned" draws each event's text on its own frame; "blank" the same band without text, "shuffled" the same
     texts on each other's frames (by `seed`), "none" nothing: the three controls of the paper's ablation.
@@ -122,21 +122,21 @@ class RenderedSelection:
         names, frames = ", ".join(self.names), counted(len(self), "frame")
         return f"{type(self).__name__}({names!r}, {frames}, overlay {self.overlay!r})"
 
-    def pictures(self) -> Iterator[Image.Image]:
+    def images(self) -> Iterator[Image.Image]:
         """Yield each frame's image as a reader sees it, in the order of `frames`, decoded in one pass."""
-        for position, (_, image) in enumerate(self.bare_pictures(self.selection.times_s)):
+        for position, (_, image) in enumerate(self.bare_images(self.selection.times_s)):
             yield self.draw(position, image)
 
-    def draw(self, place: int, picture: Image.Image) -> Image.Image:
+    def draw(self, position: int, image: Image.Image) -> Image.Image:
         """Draw the overlay on the decoded image of the frame at this position."""
         # These load the typesetting, which times and JSON don't need.
         from framesift.rendering.overlay import render
 
         if self.overlay == "blank":
-            return render(picture, self._texts[place], blank=True)
-        return render(picture, self.frames[place].text)
+            return render(image, self._texts[position], blank=True)
+        return render(image, self.frames[position].text)
 
-    def bare_pictures(self, times_s: Sequence[float]) -> Iterator[tuple[float, Image.Image]]:
+    def bare_images(self, times_s: Sequence[float]) -> Iterator[tuple[float, Image.Image]]:
         """Yield the decoded images at these candidate times, ascending, each once, without overlay.
 
         A frame that can't be decoded is an InputError if it is selected, else it is skipped.

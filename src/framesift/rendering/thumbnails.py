@@ -53,7 +53,7 @@ def collect_images(
     positions = {time_s: position for position, time_s in enumerate(exhibit.selection.times_s)}
     alternatives = {other.time_s for reason in images.reasons for other in reason.alternatives}
     times_s = sorted(positions.keys() | alternatives)
-    for done, (time_s, decoded) in enumerate(exhibit.bare_pictures(times_s), 1):
+    for done, (time_s, decoded) in enumerate(exhibit.bare_images(times_s), 1):
         if time_s in alternatives:
             images.alternatives[time_s] = data_url(_shrink(decoded, ALTERNATIVE_SIDE), quality=75)
         if time_s in positions:

@@ -21,10 +21,10 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from framesift._utils.cores import usable_cores
 from framesift._utils.credentials import public_url
 from framesift._utils.files import write_text
 from framesift._utils.json import check_digest, load_json, with_digest
+from framesift._utils.machine import usable_cores
 from framesift._utils.records import read_value
 from framesift.batch.journal import FOLDER
 from framesift.encoders.base import Encoder, encode_long_texts, fingerprint_of

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 from PIL import Image
 
-from framesift._utils.cores import thread_count
+from framesift._utils.machine import thread_count
 from framesift._utils.optional import require
 from framesift._utils.text import printable
 from framesift.errors import MissingExtra

@@ -85,7 +85,7 @@ class FrameSource(Protocol):
     def scores(self, indices: Sequence[int]) -> ArrayLike:
         """(K,) relevance of these candidates."""
 
-    def pictures(self, indices: Sequence[int], *, size: tuple[int, int]) -> Sequence[Array]:
+    def images(self, indices: Sequence[int], *, size: tuple[int, int]) -> Sequence[Array]:
         """These candidates as uint8 RGB (height, width, 3), scaled to `size` = (width, height)."""
 
 
@@ -190,5 +190,5 @@ class SomeFrames:
     def scores(self, indices: Sequence[int]) -> ArrayLike:
         return self.source.scores([int(self.kept[index]) for index in indices])
 
-    def pictures(self, indices: Sequence[int], *, size: tuple[int, int]) -> Sequence[Array]:
-        return self.source.pictures([int(self.kept[index]) for index in indices], size=size)
+    def images(self, indices: Sequence[int], *, size: tuple[int, int]) -> Sequence[Array]:
+        return self.source.images([int(self.kept[index]) for index in indices], size=size)

@@ -19,7 +19,7 @@ import av.video.stream
 from av.codec.hwaccel import HWAccel
 from av.stream import Discard, Disposition, Stream
 
-from framesift._utils.cores import usable_cores
+from framesift._utils.machine import usable_cores
 from framesift.errors import InputError
 from framesift.video.files import check_path
 

@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args
 import av
 from av.codec.hwaccel import HWAccel, hwdevices_available
 
-from framesift._utils.memory import release_free_memory
+from framesift._utils.machine import release_free_memory
 from framesift._utils.optional import is_installed
 from framesift.errors import InputError
 from framesift.types.vectors import Array

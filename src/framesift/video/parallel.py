@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Protocol
 
 import av
 
-from framesift._utils.cores import usable_cores
+from framesift._utils.machine import usable_cores
 from framesift.errors import InputError
 from framesift.video.colour import FrameConverter, shrunk_size
 from framesift.video.container import LARGE_PIXELS, OpenedVideo, open_video

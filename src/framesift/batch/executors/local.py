@@ -16,8 +16,7 @@ from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from framesift._utils.cores import usable_cores
-from framesift._utils.memory import free_memory
+from framesift._utils.machine import free_memory, usable_cores
 from framesift.batch.executors.base import (
     Executor,
     Limits,

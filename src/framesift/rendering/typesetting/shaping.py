@@ -12,11 +12,12 @@ from functools import cache, lru_cache
 from itertools import accumulate, groupby
 
 import bidi
+import regex
 import uharfbuzz as hb
 
 from framesift.rendering.typesetting import fonts
 from framesift.rendering.typesetting.fonts import Typeface
-from framesift.rendering.typesetting.text_cleanup import clusters, drawable
+from framesift.text.subtitles.markup import plain_lines
 
 # In ems. A line is as high as its ink, between the height of Latin text and that of Thai with all its marks; higher ink
 # is clipped.
@@ -25,6 +26,21 @@ MIN_DESCENT, MAX_DESCENT = 0.22, 0.55
 
 # Longer texts are cut before shaping; no band fits as much.
 MAX_CHARACTERS = 20_000
+
+# Combining marks per letter; more would leave the line.
+MAX_MARKS = 8
+
+# An emoji, its variants, and what a joiner adds. Symbols such as © and ♥ are kept unless a selector makes them emoji.
+_BASE = r"(?:[\p{Emoji_Presentation}\U0001f300-\U0001faff]|\p{Extended_Pictographic}(?=[\ufe0f\p{Emoji_Modifier}]))"
+_VARIANT = r"[\p{Emoji_Modifier}\ufe0f\u20e3\U000e0020-\U000e007f]*"
+_JOINED = rf"(?:\u200d\p{{Extended_Pictographic}}{_VARIANT})*"
+_EMOJI = regex.compile(
+    rf"\p{{Regional_Indicator}}+|{_BASE}{_VARIANT}{_JOINED}|[\p{{Emoji_Modifier}}\ufe0e\ufe0f\u20e3]"
+)
+_CLUSTER = regex.compile(r"\X")
+_JOINERS = "\u200c\u200d"  # part of the spelling in several scripts
+# A line break inside Chinese or Japanese text is not a space.
+_UNSPACED = regex.compile(r"(?<=[\p{Han}\p{Hiragana}\p{Katakana}。、！？])\n(?=[\p{Han}\p{Hiragana}\p{Katakana}「『])")
 
 _LEVEL = re.compile(r"Level\(\s*(\d+)")
 
@@ -246,3 +262,24 @@ def _script_name(cluster: str, script: str) -> tuple[str, str]:
     letter = next(c for c in cluster if _script_of(c) == script)
     name = unicodedata.name(letter, script).split()[0].title()
     return letter, f"{'Chinese' if name == 'Cjk' else name} letters"
+
+
+# Text as it can be drawn: no markup, no emoji, no direction controls, one line ----------------------------------------
+
+
+def drawable(text: str) -> str:
+    """Return the drawable part of a text as one line in NFC."""
+    text = regex.sub(r"[\ud800-\udfff]", "", text)
+    text = unicodedata.normalize("NFC", _EMOJI.sub("", "\n".join(plain_lines(text))))
+    text = _UNSPACED.sub("", text)
+    line = " ".join("".join(c for c in text if c.isspace() or c in _JOINERS or _is_visible(c)).split())
+    return line if line.strip(_JOINERS + " ") else ""
+
+
+def clusters(text: str) -> list[str]:
+    """Split into grapheme clusters, with at most MAX_MARKS combining marks each."""
+    return [cluster[: MAX_MARKS + 1] for cluster in _CLUSTER.findall(text)]
+
+
+def _is_visible(character: str) -> bool:
+    return unicodedata.category(character) not in ("Cc", "Cf", "Cs", "Co", "Cn")

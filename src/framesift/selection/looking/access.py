@@ -74,7 +74,7 @@ class Access:
             width, height = shape if min(shape) > 0 else (16, 9)
             scale = LONGEST_SIDE / max(width, height)
             size = max(1, round(width * scale)), max(1, round(height * scale))
-        images = [np.asarray(image) for image in source.pictures(indices, size=size)]
+        images = [np.asarray(image) for image in source.images(indices, size=size)]
         shapes = {image.shape for image in images}
         if len(images) != len(indices) or shapes - {(size[1], size[0], 3)}:
             got = f"{len(images)} images of shapes {sorted(shapes)}"
