@@ -1,12 +1,16 @@
 import csv
+import sys
 
 import pytest
+from matplotlib.figure import Figure
+from PIL import Image
 
 from framesift._utils.output_folder import LIST
 from framesift.batch.results import Results
+from framesift.bench import plots
 from framesift.bench.items import Dataset
 from framesift.bench.report import describe, make_tables, write_report
-from framesift.errors import InputError
+from framesift.errors import InputError, MissingExtra
 from helpers.published_annotations import item
 from helpers.result_rows import RUN, answers, results
 
@@ -61,8 +65,42 @@ def test_every_csv_is_a_header_with_distinct_names_and_rows_of_the_same_length(r
             assert len(set(header)) == len(header) and rows and {len(row) for row in rows} == {len(header)}
 
 
-def test_page_holds_every_table(report):
+def test_every_plot_is_svg_and_png_with_its_provenance(report):
+    svgs = [path for path in report.files if path.suffix == ".svg"]
+    assert {path.name.split("-")[0] for path in svgs} == {"budgets", "sensitivity", "gains"}
+    for path in svgs:
+        assert "120 questions, fingerprint " in path.read_text()
+        assert RUN.command in Image.open(path.with_suffix(".png")).text["Description"]
+
+
+def test_plots_repeat_to_the_byte(report, everything, tmp_path):
+    again = write_report(everything, tmp_path / "again")
+    drawn, redrawn = ([p.read_bytes() for p in made.files if p.parent.name == "plots"] for made in (report, again))
+    assert drawn and drawn == redrawn
+
+
+def test_sensitivity_line_holds_the_default_and_intervals():
+    rows = [*answers(), *answers(options={"alpha_ground": 0.125}), *answers(options={"alpha_ground": 0.375})]
+    line = plots.option_lines(rows)["alpha_ground"][""]
+    assert list(line) == [0.125, 0.25, 0.375]
+    axes = Figure().subplots()
+    plots.draw_lines(axes, {"": line})
+    (intervals,) = axes.collections
+    ends = [tuple(segment[:, 1]) for segment in intervals.get_segments()]
+    assert ends == [(cell.low, cell.high) for cell in line.values()]
+
+
+def test_missing_matplotlib_names_the_extra_and_writes_nothing(everything, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingExtra, match=r"framesift\[bench\]"):
+        write_report(everything, tmp_path / "report")
+    assert not (tmp_path / "report").exists()
+    assert write_report(everything, tmp_path / "report", with_plots=False).tables
+
+
+def test_page_holds_every_table_and_plot(report):
     page = report.files[0].read_text()
+    assert all(f"(plots/{path.name})" in page for path in report.files if path.suffix == ".svg")
     assert all(f"### {table.title}" in page for table in report.tables)
 
 

@@ -268,7 +268,7 @@ def _commands(folder: Path) -> list[list[str]]:
         ["compare", *ask, *out],
         ["ask", *ask, "--reader", "similarity", *out],
         ["index", str(clip), "--encoder", ENCODER, "--store", str(folder / "new-store")],
-        ["bench", "report", str(folder / "results"), *out],
+        ["bench", "report", str(folder / "results"), "--no-plots", *out],
         ["corpus", "search", "coffee", *stored],
     ]
     for words in commands:

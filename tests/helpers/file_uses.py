@@ -163,7 +163,7 @@ def _results(folder: Path) -> Iterator[FileUse]:
     lines = _lines([RUN.to_dict(), *(row.to_dict() for row in rows)])
 
     def report(path: Path) -> None:
-        _command("bench", "report", str(path), "--out", str(folder / "report"))
+        _command("bench", "report", str(path), "--no-plots", "--out", str(folder / "report"))
 
     yield _file("results", "jsonl", folder / "results" / "a.jsonl", lines, report)
 
@@ -187,7 +187,7 @@ def _own_data(folder: Path, own: Path) -> Iterator[FileUse]:
         results = folder / "bench-results"
         shutil.rmtree(results, ignore_errors=True)
         run_benchmark(dataset, small_plan(FirstOption(), methods="gcr", store=folder / "bench-store"), results)
-        _command("bench", "report", str(results), "--data", str(path))
+        _command("bench", "report", str(results), "--no-plots", "--data", str(path))
 
     data = own.parent
     yield _file("own questions by line", "jsonl", data / "own.jsonl", _lines(rows), use)

@@ -1,7 +1,7 @@
-"""The benchmark report: a directory with report.md and every table that the results allow, each with its provenance."""
+"""The benchmark report: a directory with report.md and every table and plot that the results allow, with provenance."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
@@ -13,7 +13,7 @@ from framesift._utils.output_folder import output_folder
 from framesift._utils.text import counted
 from framesift.batch.items import group_by
 from framesift.batch.results import Result, Results, Run
-from framesift.bench import layouts
+from framesift.bench import layouts, plots
 from framesift.bench.datasets import VIDEOMME_FAMILIES
 from framesift.bench.evidence_scores import EvidenceSummary, score_selections
 from framesift.bench.items import Dataset, fingerprint
@@ -26,6 +26,7 @@ MOST_NAMES = 10  # of videos in one line
 BASELINE = "uniform"
 FAMILIES: Mapping[str, Mapping[str, str]] = {"videomme": VIDEOMME_FAMILIES}
 TableLayout = Callable[[Sequence[Result], Sequence[str]], ResultTable]
+PlotParts = tuple[str, Sequence[str], Mapping[str, Any], Callable[..., None]]  # title, notes, panels, how one is drawn
 PositionLines = tuple[str, str, list[Result], list[layouts.ScoredLine]]  # name of the score, title, rows, lines
 # Fields that must be equal for two rows to be compared, besides those of the comparison; `uniform` may take its frames
 # from the candidates of another method.
@@ -46,8 +47,9 @@ def write_report(
     *,
     datasets: Sequence[Dataset] = (),
     baseline: str = BASELINE,
+    with_plots: bool = True,
 ) -> BenchReport:
-    """Write every table that these results allow; files of an earlier report are replaced, others stay.
+    """Write every table and plot that these results allow; files of an earlier report are replaced, others stay.
 
     datasets: with annotated moments, for evidence scores and tables by number of them. baseline: the method that
     categories and these are compared with.
@@ -64,12 +66,18 @@ def write_report(
         *position_tables(results, datasets, baseline),
     )
     for table in made:
-        tables.append(replace(table, name=_unused(table.name, tables)))
+        tables.append(replace(table, name=_unused(table.name, [other.name for other in tables])))
     unreadable = f"{counted(results.unreadable, 'line')} of the results could not be read\n"
     page = [HEADING, *[unreadable] * bool(results.unreadable), *(table.to_markdown() for table in tables)]
     with output_folder(target) as new:
         (new / "tables").mkdir()
+        drawn: list[str] = []
+        for title, notes, panels, draw in _plots(results, tables) if with_plots else ():
+            drawn.append(_unused(_slug(title), drawn))
+            plots.save_plot(new / "plots" / drawn[-1], title, notes, panels, draw)
+        page += [f"![{name}](plots/{name}.svg)\n" for name in drawn]
         written = [write_text(new / PAGE, "\n".join(page))]
+        written += sorted(new.glob("plots/*"))
         for table in tables:
             path = new / "tables" / table.name
             written += [write_text(Path(f"{path}.{ending}"), make(table)) for ending, make in FORMATS.items()]
@@ -114,6 +122,20 @@ def _layouts(all_rows: Sequence[Result], baseline: str) -> Iterator[tuple[str, S
             yield title, rows, layouts.sensitivity_table
     for title, rows in _blocks([row for row in all_rows if "select" in row.seconds], "budget"):
         yield title, rows, layouts.efficiency_table
+
+
+def _plots(results: Results, tables: Iterable[ResultTable]) -> Iterator[PlotParts]:
+    answers = [row for row in results.rows if row.reader]
+    for title, rows in _blocks([row for row in answers if not row.options]):
+        if len({row.budget for row in rows}) > 1:
+            panels = {"frames": plots.budget_lines(rows)}
+            yield f"Budgets: {title}", describe(rows, results.runs), panels, partial(plots.draw_lines, scale="log")
+    for title, rows in _blocks(answers, "method", "budget", "text_mode"):
+        if options := plots.option_lines(rows):
+            yield f"Sensitivity: {title}", describe(rows, results.runs), options, plots.draw_lines
+    for table in tables:
+        if table.name.startswith("gains"):
+            yield table.title, table.notes, plots.gain_bars(table), plots.draw_bars
 
 
 def evidence_tables(results: Results, datasets: Iterable[Dataset]) -> Iterator[ResultTable]:
@@ -230,8 +252,7 @@ def _blocks(rows: Sequence[Result], *over: str) -> Iterator[tuple[str, list[Resu
         yield ", ".join(part for part in parts if part), block
 
 
-def _unused(name: str, tables: Sequence[ResultTable]) -> str:
-    taken = {table.name for table in tables}
+def _unused(name: str, taken: Collection[str]) -> str:
     names = (f"{name}-{k}" if k > 1 else name for k in count(1))
     return next(each for each in names if each not in taken)
 

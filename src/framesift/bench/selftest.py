@@ -82,7 +82,7 @@ def run_selftest(
         raise FramesiftError(f"the self-test failed: {failed}")
     notes = describe(results.rows, results.runs)
     hits = evidence_hits(results.rows, dataset)
-    write_report(results, folder / "report", datasets=[dataset])
+    write_report(results, folder / "report", datasets=[dataset], with_plots=False)
     answers = main_table(results.rows, (WEAK, *notes))
     answers = replace(answers, name="answers", title="Accuracy of the similarity reader (%)")
     return Outcome(

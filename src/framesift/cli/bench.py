@@ -65,7 +65,7 @@ def add_commands(add: AddCommand) -> None:
     run.add_argument("plan", metavar="FILE.yaml")
     run.add_argument("--data", action="append", default=[], metavar="NAME=DIR", help="a data set's folder; repeatable")
     _add_run(run, from_file=True)
-    report = part("report", _report, "tables from a folder of results")
+    report = part("report", _report, "tables and plots from a folder of results")
     report.add_argument("results", nargs="+", metavar="RESULTS")
     report.add_argument("--out", metavar="DIR", help="folder to write (default: RESULTS/report)")
     report.add_argument(
@@ -73,6 +73,7 @@ def add_commands(add: AddCommand) -> None:
     )
     report.add_argument("--scenes", metavar="CSV", help="true scenes by question, for evidence scores")
     report.add_argument("--baseline", default="uniform", help="what categories are compared with (default: uniform)")
+    report.add_argument("--no-plots", action="store_true", help="tables only, without matplotlib")
     _add_evidence(part("evidence", _evidence, "score frames against annotated moments, without a reader"))
     selftest = part("selftest", _selftest, "run everything on a small synthetic benchmark")
     selftest.add_argument("--out", metavar="DIR", help="keep videos, indexes, results and report there")
@@ -244,7 +245,7 @@ def _run(args: argparse.Namespace, datasets: "list[Dataset]", plan: "BenchmarkPl
     if not args.json:
         for count, summary in zip(videos, summaries, strict=True):
             _print_summary(summary, count)
-        print(f"all tables: framesift bench report {shlex.quote(args.out)}")
+        print(f"tables and plots: framesift bench report {shlex.quote(args.out)}")
     return 1 if any(summary.failed for summary in summaries) else 0
 
 
@@ -282,7 +283,8 @@ def _report(args: argparse.Namespace) -> int:
     if args.scenes:
         datasets = [dataset.with_scenes(read_scenes(args.scenes)) for dataset in datasets]
     out = Path(args.out) if args.out else Path(args.results[0]) / "report"
-    report = write_report(read_results(*args.results), out, datasets=datasets, baseline=args.baseline)
+    results = read_results(*args.results)
+    report = write_report(results, out, datasets=datasets, baseline=args.baseline, with_plots=not args.no_plots)
     _print(args, report.tables, folder=str(out), files=list(map(str, report.files)))
     if not args.json:
         print(f"{counted(len(report.tables), 'table')} in {out / 'report.md'}")
