@@ -13,10 +13,10 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from framesift._utils.requirements import installed_version
 from framesift.batch.executors import Execution, split_settings
 from framesift.batch.executors.base import Executor, Limits, Task, TaskEvent, WorkerSpec
 from framesift.batch.items import RunItem, group_by, read_items
@@ -286,12 +286,7 @@ def parse_shard(text: str) -> tuple[int, int]:
 def package_versions() -> dict[str, str]:
     """Versions of Python, the system, and the installed packages that can change a result."""
     versions = {"python": platform.python_version(), "system": f"{sys.platform} {platform.machine()}"}
-    for name in PACKAGES:
-        try:
-            versions[name] = version(name)
-        except PackageNotFoundError:
-            continue
-    return versions
+    return versions | {name: installed for name in PACKAGES if (installed := installed_version(name))}
 
 
 def _is_object(value: Any) -> bool:

@@ -3,9 +3,9 @@
 import itertools
 import platform
 from collections.abc import Sequence
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from framesift._utils.requirements import installed_version
 from framesift._utils.text import counted, readable
 from framesift._utils.version import __version__
 from framesift.rendering.reasons import trace_errors
@@ -42,7 +42,7 @@ def view_of(exhibits: Sequence[RenderedSelection], images: Sequence[ReportImages
         "note": "" if basis is None or basis.chance is None else basis.chance.note,
         "window": None if basis is None or basis.window is None else list(basis.window),
         "curve": _curve(basis),
-        "events": [_event_row(event) for event in (() if basis is None else basis.events)],
+        "events": [dict(vars(event)) for event in (() if basis is None else basis.events)],
         "lanes": lanes,
         "settings": _settings(exhibits),
         "json": json_text,
@@ -64,10 +64,6 @@ def _curve(basis: Basis | None) -> dict[str, Any]:
         "times_s": [round(float(value), 3) for value in basis.times_s],
         "relevance": [round(float(value), 5) for value in basis.relevance],
     }
-
-
-def _event_row(event: Any) -> dict[str, Any]:
-    return {"start_s": event.start_s, "end_s": event.end_s, "text": event.text, "source": event.source}
 
 
 def _lane(exhibit: RenderedSelection, images: ReportImages) -> dict[str, Any]:
@@ -129,11 +125,7 @@ def _omitted(exhibit: RenderedSelection, refine: RefineTrace) -> list[dict[str, 
     selection, basis = exhibit.selection, exhibit.selection.basis
     if refine.regions:
         return [
-            {
-                "start_s": row.start_s,
-                "end_s": row.end_s,
-                "note": f"Evidence value {row.value:.2f}: {row.outcome}.",
-            }
+            {"start_s": row.start_s, "end_s": row.end_s, "note": f"Evidence value {row.value:.2f}: {row.outcome}."}
             for row in refine.regions
         ]
     if basis is None:
@@ -193,7 +185,7 @@ def _settings(exhibits: Sequence[RenderedSelection]) -> list[list[str]]:
         options = Trace.of(selection).options
         rows += [[prefix + name, str(value) or "none"] for name, value in options.items()]
     rows.append(["framesift", __version__])
-    rows += [[name, installed] for name in _PACKAGES if (installed := _version(name))]
+    rows += [[name, installed] for name in _PACKAGES if (installed := installed_version(name))]
     rows.append(["Python", platform.python_version()])
     return rows
 
@@ -201,10 +193,3 @@ def _settings(exhibits: Sequence[RenderedSelection]) -> list[list[str]]:
 def window_text(window: Sequence[float]) -> str:
     """The part of a video that was considered: 0:10:00 – 0:25:30."""
     return " – ".join(short_clock(time_s) for time_s in window)
-
-
-def _version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return ""
