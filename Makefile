@@ -8,7 +8,7 @@ BIOME := npm_config_fetch_retries=0 npm_config_fetch_timeout=20000 npx --yes @bi
 # Ignore packages from outside the virtual environment.
 unexport PYTHONPATH VIRTUAL_ENV
 
-.PHONY: demo test pytest test-install test-lmms test-ray test-vllm lint lint-js format docs bench selftest clean
+.PHONY: demo test test-all pytest test-install test-lmms test-ray test-vllm lint lint-js format docs bench selftest clean
 
 demo: $(VENV)/installed
 	$(BIN)/framesift demo
@@ -18,7 +18,16 @@ test: $(VENV)/installed-dev
 	$(MAKE) -j 3 lint pytest test-install
 
 pytest: $(VENV)/installed-dev
-	$(BIN)/pytest -n auto --dist worksteal
+	$(BIN)/pytest -n auto --dist worksteal -m "not slow"
+
+# With long runs, many processes at once, long tours of the page, and three times the Hypothesis examples, drawn anew.
+test-all: $(VENV)/installed-dev lint test-install
+	FRAMESIFT_THOROUGH_TESTS=1 $(BIN)/pytest -n auto --dist worksteal
+
+# Branch coverage of src by `make test` and by all tests, including the processes that tests start.
+coverage: $(VENV)/installed-dev
+	$(BIN)/python -m pip install --quiet coverage pytest-cov
+	$(BIN)/pytest -n auto --dist worksteal -m "not slow" --cov --cov-report=term:skip-covered
 
 # The wheel with the newest packages, which the constraints would hide.
 test-install: $(VENV)/bin/python

@@ -30,7 +30,7 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="session")
 def site(tmp_path_factory):
     """A folder for PYTHONPATH with an encoder that loads no model."""
-    site = tmp_path_factory.mktemp("site")
+    site = tmp_path_factory.mktemp("packages") / "site-packages"
     install_encoder(site)
     return site
 
