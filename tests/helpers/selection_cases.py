@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 
 import numpy as np
+import pytest
 from hypothesis import strategies as st
 
 import framesift as fs
@@ -53,6 +54,23 @@ def vectors(rng, count, dim, style):
         rows = rows[shot] + rng.choice([0.0, 0.05]) * rng.standard_normal((count, dim))
     # Numbers that float32 represents exactly, so that both types give the same input.
     return rows.astype(np.float32).astype(np.float64)
+
+
+def entries(value, at=()):
+    """Path → value of everything in a record, but the sentences with numbers that follow from the others."""
+    if not isinstance(value, dict | list | tuple):
+        return {at: value}
+    items = value.items() if isinstance(value, dict) else enumerate(value)
+    parts = (entries(part, (*at, key)) for key, part in items if key != "reasons")
+    return {at: len(value)} | {path: v for part in parts for path, v in part.items()}
+
+
+def assert_same(selection, expected):
+    """The same frames, roles, events and decisions; numbers may differ by what another order of summation changes."""
+    found, wanted = entries(selection.to_dict()), entries(expected.to_dict())
+    assert found.keys() == wanted.keys()
+    for path, value in found.items():
+        assert value == (pytest.approx(wanted[path], abs=1e-6) if isinstance(value, float) else wanted[path]), path
 
 
 @st.composite

@@ -17,7 +17,7 @@ from framesift.selection.scores import Ranking
 from framesift.selection.similarity_cache import SimilarityCache
 from framesift.types.vectors import TIE_TOLERANCE, UnitRows, merge_ties
 from helpers.examples import examples
-from helpers.selection_cases import cases
+from helpers.selection_cases import assert_same, cases
 
 
 def reference_mmr(relevance, rows, selected, size, weight=0.5):
@@ -37,7 +37,7 @@ def reference_mmr(relevance, rows, selected, size, weight=0.5):
 def test_pool_sizes_do_not_change_the_selection(case, pool_size, leaders, max_close):
     expected = case.select()
     with patch.multiple(cover, POOL_SIZE=pool_size, LEADERS=leaders, MAX_CLOSE=max_close):
-        assert case.select() == expected
+        assert_same(case.select(), expected)
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.02, 0.3])
@@ -146,3 +146,9 @@ def test_closest_earlier_frames_equal_those_of_all_pairs(seed, count, noise):
     cosines = vectors.rows[cache.selected] @ vectors.rows[cache.selected].T
     assert largest == pytest.approx([cosines[k, :k].max() for k in range(5, 40)], abs=1e-12)
     assert [cosines[k, closest[k - 5]] for k in range(5, 40)] == pytest.approx(largest, abs=1e-12)
+
+
+def test_closest_of_frames_that_tie_is_the_first_selected():
+    cache = SimilarityCache(UnitRows([[1.0, 0.0], [1.0, 1e-13], [0.6, 0.8]]), [0, 1, 2])
+    cache.update()
+    assert cache.closest_before(2)[0].tolist() == [0]

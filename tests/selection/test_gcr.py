@@ -17,7 +17,7 @@ from framesift.selection.similarity_cache import SimilarityCache
 from framesift.types.vectors import UnitRows
 from helpers.examples import examples
 from helpers.gcr_reference import Reference
-from helpers.selection_cases import Case, cases, vectors
+from helpers.selection_cases import Case, assert_same, cases, vectors
 
 
 def reference(case: Case) -> Reference:
@@ -85,7 +85,7 @@ def test_anchors_are_never_swapped_out(case):
 @settings(max_examples=examples(200), deadline=None)
 @given(cases(max_frames=60))
 def test_float32_and_float64_input_give_the_same_selection(case):
-    assert case.select(dtype=np.float32) == case.select(dtype=np.float64)
+    assert_same(case.select(dtype=np.float32), case.select(dtype=np.float64))
 
 
 @settings(max_examples=examples(200), deadline=None)

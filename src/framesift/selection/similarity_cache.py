@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from framesift.types.vectors import Array, UnitRows
+from framesift.types.vectors import TIE_TOLERANCE, Array, UnitRows
 
 # Rows compared exactly at a time, so that copies of many rows stay small.
 EXACT_ROWS = 256
@@ -83,13 +83,16 @@ class SimilarityCache:
         return np.where(largest > BELOW_ALL_COSINES, largest, 0.0)
 
     def closest_before(self, first: int) -> tuple[Array, Array]:
-        """The position among the selected frames of the closest one before each from `first` on, and the cosine."""
+        """The position among the selected frames of the closest one before each from `first` on, and the cosine.
+
+        Of a tie, the frame that was selected first.
+        """
         frames, positions = np.array(self.selected[first:], dtype=int), np.arange(len(self.selected))
         is_later = positions[:, None] >= positions[first:]
         estimates = np.where(is_later, BELOW_ALL_COSINES, self.estimates[: len(self.selected), frames])
         cosines = self._largest_cosines(frames, estimates, 0)
         cosines[is_later] = BELOW_ALL_COSINES
-        closest = cosines.argmax(axis=0)
+        closest = (cosines >= cosines.max(axis=0) - TIE_TOLERANCE).argmax(axis=0)
         return closest, cosines[closest, np.arange(len(frames))]
 
     def _largest_cosines(self, frames: Array, estimates: Array, first: int) -> Array:
