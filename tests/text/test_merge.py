@@ -1,5 +1,6 @@
 """Merging of several sources: duplicate text is taken from the more reliable source."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,51 +16,46 @@ def screen(start_s, end_s, text):
     return Event(start_s, end_s, text, source="screen")
 
 
-def test_burned_in_subtitle_replaces_the_same_recognised_speech():
-    on_screen = screen(24.0, 27.0, "Look Celia, we have to follow our passions.")
-    recognised = speech(24.3, 27.2, "I can tell. Look Celia we have to follow our passions")
-    assert merge_events([recognised], [on_screen]) == [on_screen]
+PASSIONS = "Look Celia, we have to follow our passions."
+HALVES = [Event(0.0, 2.0, "You have your robotics"), Event(2.0, 4.0, "and I want to be awesome in space.")]
+# What is kept, and what is left out because a more reliable source has its words at about its time.
+DUPLICATES = {
+    "screen text before speech": ([screen(24.0, 27.0, PASSIONS)], speech(24.3, 27.2, f"I can tell. {PASSIONS}")),
+    "subtitles before screen text": ([Event(24.0, 27.0, PASSIONS)], screen(24.0, 27.0, PASSIONS.replace("v", "u"))),
+    "small errors": (
+        [Event(10.0, 12.0, "Robot's memory synced and locked.")],
+        speech(9.8, 12.4, "Robots memory sink and locked"),
+    ),
+    "speech across two subtitles": (HALVES, speech(0.2, 3.9, " ".join(event.text for event in HALVES))),
+    "a script without spaces": (
+        [Event(5.0, 8.0, "我们必须追随自己的热情")],
+        speech(5.1, 8.0, "我们必须追寻自己的热情。"),
+    ),
+}
 
 
-def test_subtitles_replace_screen_text():
-    written = Event(24.0, 27.0, "Look Celia, we have to follow our passions.")
-    assert merge_events([screen(24.0, 27.0, "Look Celia, we haue to follow our passions")], [written]) == [written]
+@pytest.mark.parametrize("case", DUPLICATES)
+def test_duplicates_are_taken_from_the_more_reliable_source(case):
+    kept, left_out = DUPLICATES[case]
+    assert merge_events([left_out], kept) == merge_events(kept, [left_out]) == kept
 
 
-def test_small_recognition_errors_are_ignored():
-    written = Event(10.0, 12.0, "Robot's memory synced and locked.")
-    assert merge_events([written], [speech(9.8, 12.4, "Robots memory sink and locked")]) == [written]
-
-
-def test_speech_across_two_subtitles_is_a_duplicate():
-    written = [Event(0.0, 2.0, "You have your robotics"), Event(2.0, 4.0, "and I want to be awesome in space.")]
-    recognised = speech(0.2, 3.9, "You have your robotics and I want to be awesome in space.")
-    assert merge_events(written, [recognised]) == written
-
-
-def test_same_words_at_another_time_are_kept():
-    written, recognised = Event(20.0, 22.0, "It's not my fault."), speech(60.0, 62.0, "It's not my fault.")
-    assert merge_events([recognised], [written]) == [written, recognised]
-
-
-def test_different_words_at_the_same_time_are_kept():
-    sign, recognised = screen(43.0, 45.0, "40 YEARS LATER"), speech(43.0, 45.0, "Oh, what have I done?")
-    assert merge_events([sign], [recognised]) == [sign, recognised]
+@pytest.mark.parametrize(
+    "events",
+    [
+        [Event(20.0, 22.0, "It's not my fault."), speech(60.0, 62.0, "It's not my fault.")],
+        [screen(43.0, 45.0, "40 YEARS LATER"), speech(43.0, 45.0, "Oh, what have I done?")],
+        [speech(1.0, 2.0, "hello"), Event(9.0, 10.0, "the end")],
+    ],
+    ids=["at another time", "other words at the same time", "sorted by start"],
+)
+def test_events_with_other_words_or_times_are_kept(events):
+    assert merge_events(events[1:], events[:1]) == events
 
 
 def test_repetition_within_one_source_is_kept():
     recognised = [speech(1.0, 2.0, "No!"), speech(2.2, 3.0, "No!")]
-    assert merge_events(recognised) == recognised
-
-
-def test_scripts_without_spaces_are_compared_by_character():
-    written = Event(5.0, 8.0, "我们必须追随自己的热情")
-    assert merge_events([written], [speech(5.1, 8.0, "我们必须追寻自己的热情。")]) == [written]
-
-
-def test_events_are_sorted_by_start():
-    late, early = Event(9.0, 10.0, "the end"), speech(1.0, 2.0, "hello")
-    assert merge_events([late], [early]) == [early, late]
+    assert merge_events(recognised) == merge_events(recognised, []) == recognised
 
 
 def test_no_sources_give_no_events():
