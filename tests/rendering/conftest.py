@@ -3,6 +3,7 @@ from collections.abc import Iterator
 import pytest
 
 from framesift.rendering.typesetting import fonts
+from helpers.browser import open_browser
 from helpers.showcase import make_video
 from helpers.writing_systems import clear_font_caches
 
@@ -27,3 +28,9 @@ def latin_only(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="session")
 def video(tmp_path_factory):
     return make_video(tmp_path_factory.mktemp("video"))
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with open_browser() as chromium:
+        yield chromium

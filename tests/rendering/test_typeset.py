@@ -4,62 +4,51 @@ import bidi
 import pytest
 from PIL import Image
 
-from framesift.rendering.typesetting import fonts, shaping
+from framesift.rendering.typesetting import shaping
 from framesift.rendering.typesetting.layout import breaks, lay_out
 from framesift.rendering.typesetting.shaping import clusters, drawable
 from helpers.writing_systems import SENTENCES, differs, shape, wrap
 
 
-def test_no_glyph_is_the_missing_glyph() -> None:
+def test_no_glyph_is_the_missing_glyph():
     for script, text in SENTENCES.items():
         assert all(glyph.index for glyph in shape(text).glyphs), script
 
 
-def test_first_hebrew_letter_is_rightmost() -> None:
-    alef = shape("א").glyphs[0].index
-    assert shape("אבג").glyphs[-1].index == alef
-
-
-def test_arabic_letters_join() -> None:
+def test_arabic_letters_join():
     alone = {shape(letter).glyphs[0].index for letter in "سلم"}
-    joined = {glyph.index for glyph in shape("سلم").glyphs}
-    assert not alone & joined
+    assert not alone & {glyph.index for glyph in shape("سلم").glyphs}
 
 
-def test_numbers_in_hebrew_are_left_to_right() -> None:
-    four, two = (shape(digit).glyphs[0].index for digit in "42")
-    drawn = [glyph.index for glyph in shape("שלום 42").glyphs]
-    assert drawn.index(four) < drawn.index(two) < len(drawn) - 4
+def test_hebrew_is_drawn_from_the_right_with_numbers_from_the_left_and_mirrored_brackets():
+    alef, four, two, opening, closing = (shape(letter).glyphs[0].index for letter in "א42()")
+    assert shape("אבג").glyphs[-1].index == alef
+    drawn = [glyph.index for glyph in shape("(שלום 42)").glyphs]
+    assert drawn[:3] + drawn[-1:] == [opening, four, two, closing]
 
 
-def test_brackets_are_mirrored_in_hebrew() -> None:
-    opening, closing = (shape(bracket).glyphs[0].index for bracket in "()")
-    drawn = [glyph.index for glyph in shape("(שלום)").glyphs]
-    assert (drawn[0], drawn[-1]) == (opening, closing)
-
-
-def test_first_strong_letter_sets_the_direction() -> None:
+def test_first_strong_letter_sets_the_direction():
     assert lay_out("שלום abc", 900, sizes=(10,), lines=1).is_rtl
     assert not lay_out("abc שלום", 900, sizes=(10,), lines=1).is_rtl
 
 
-def test_devanagari_conjunct_is_one_glyph() -> None:
+def test_devanagari_conjunct_is_one_glyph():
     assert len(shape("क्ष").glyphs) == 1
 
 
-def test_thai_mark_is_above_its_letter() -> None:
+def test_thai_mark_is_above_its_letter():
     letter, mark = shape("ก่").glyphs
     assert letter.x <= mark.x < shape("ก").width + 0.1
     assert shape("ก่").width == shape("ก").width
 
 
-def test_han_character_has_its_japanese_form_beside_kana() -> None:
+def test_han_character_has_its_japanese_form_beside_kana():
     chinese, japanese = shape("直角").glyphs[0], shape("直角の").glyphs[0]
     assert (chinese.face.name, japanese.face.name) == ("Noto Sans CJK SC", "Noto Sans CJK JP")
     assert chinese.index != japanese.index
 
 
-def test_levels_and_order_of_mixed_directions() -> None:
+def test_levels_and_order_of_mixed_directions():
     for text, levels, visual in (
         ("abc", "000", "abc"),
         ("אב 12", "11122", "12 בא"),
@@ -74,39 +63,40 @@ def test_levels_and_order_of_mixed_directions() -> None:
     assert shaping.visual_order([0, 1, 2, 1, 0]) == [0, 3, 2, 1, 4]
 
 
-def test_lines_contain_the_whole_text() -> None:
+def test_lines_contain_the_whole_text():
     for (script, text), width in itertools.product(SENTENCES.items(), [2, 3, 4]):
         lines = wrap(text, width, lines=60)
         assert "".join("".join(lines).split()) == "".join(drawable(text).split()), script
         assert len(lines) > 1, script
 
 
-def test_no_line_is_wider_than_its_box() -> None:
+def test_no_line_is_wider_than_its_box():
     for script, text in SENTENCES.items():
         assert lay_out(text * 3, 150, sizes=(30, 20), lines=3).width <= 150 + 1, script
 
 
-def test_latin_breaks_between_words() -> None:
-    assert wrap("one two three", 4) == ["one two", "three"]
+@pytest.mark.parametrize(
+    ("text", "width", "lines"),
+    [
+        ("one two three", 4, ["one two", "three"]),
+        ("So we went down to the river, all of us.", 16, ["So we went down to", "the river, all of us."]),
+        ("x" * 30, 6, ["x" * 10] * 3),
+        ("one two three four five six seven eight nine ten", 3, ["one", "two", "thre…"]),
+    ],
+    ids=["between words", "about equal widths", "long word between letters", "ellipsis"],
+)
+def test_latin_breaks(text, width, lines):
+    assert wrap(text, width) == lines
 
 
-def test_lines_have_about_equal_width() -> None:
-    assert wrap("So we went down to the river, all of us.", 16) == ["So we went down to", "the river, all of us."]
-
-
-def test_long_word_breaks_between_letters() -> None:
-    lines = wrap("x" * 30, 6)
-    assert "".join(lines) == "x" * 30 and len(lines) == 3
-
-
-def test_no_line_begins_with_closing_punctuation() -> None:
+def test_no_line_begins_with_closing_punctuation():
     text = "「東京」、「大阪」。「京都」、「神戸」。"
     for width in range(3, 12):
         lines = wrap(text, width, lines=20)
         assert not any(line[0] in "」、。" or line[-1] == "「" for line in lines)
 
 
-def test_thai_breaks_between_words() -> None:
+def test_thai_breaks_between_words():
     text = "วันนี้อากาศดี"
     parts = clusters(text)
     allowed = breaks(parts, ["Thai"] * len(parts))
@@ -114,16 +104,11 @@ def test_thai_breaks_between_words() -> None:
     assert "วันนี้" in ends and "วันนี้อา" not in ends
 
 
-def test_french_question_mark_stays_with_its_word() -> None:
+def test_french_question_mark_stays_with_its_word():
     assert all(line != "?" and not line.startswith("? ") for w in range(3, 9) for line in wrap("Tu viens ce soir ?", w))
 
 
-def test_text_that_does_not_fit_ends_in_an_ellipsis() -> None:
-    lines = wrap("one two three four five six seven eight nine ten", 5, lines=2)
-    assert len(lines) == 2 and lines[-1].endswith("…")
-
-
-def test_work_is_bounded_for_any_length(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_work_is_bounded_for_any_length(monkeypatch):
     lengths: list[int] = []
     monkeypatch.setattr(shaping, "_shape", lambda run, language: lengths.append(len(run)) or [])
 
@@ -136,25 +121,26 @@ def test_work_is_bounded_for_any_length(monkeypatch: pytest.MonkeyPatch) -> None
         assert 0 < shaped_letters(word * 20_000) == shaped_letters(word * 100_000), word
 
 
-def test_ellipsis_is_at_the_left_of_hebrew() -> None:
+def test_ellipsis_is_at_the_left_of_hebrew():
     line = lay_out("שלום עולם " * 20, 100, sizes=(10,), lines=1).lines[0]
     assert line.glyphs[0].index == shape("ש…").glyphs[0].index
     assert line.text.endswith("…")
 
 
-def test_ellipsis_does_not_split_a_grapheme() -> None:
+def test_ellipsis_does_not_split_a_grapheme():
     text = "e\u0323\u0331" * 40
     for width in range(2, 9):
         assert set(clusters(wrap(text, width, lines=1)[0])) <= {*clusters(drawable(text)), "…"}
 
 
-def test_first_size_that_fits_is_used() -> None:
+def test_first_size_that_fits_is_used():
     assert lay_out("short", 200, sizes=(30, 20, 10), lines=1).size == 30
     assert lay_out("a longer text", 120, sizes=(30, 20, 10), lines=1).size < 30
 
 
-def test_drawable_removes_emoji_and_markup() -> None:
-    texts = [
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
         ("Hi 👨‍👩‍👧‍👦 all", "Hi all"),
         ("Vive 🇫🇷 la", "Vive la"),
         ("ok 👍🏽", "ok"),
@@ -165,18 +151,14 @@ def test_drawable_removes_emoji_and_markup() -> None:
         ("<i>so</i> {\\an8}it\\Nis", "so it is"),
         ("你\n好", "你好"),
         ("می‌خواهم", "می‌خواهم"),
-    ]
-    for text, expected in texts:
-        assert drawable(text) == expected
+    ],
+)
+def test_drawable_removes_emoji_and_markup(text, shown):
+    assert drawable(text) == shown
 
 
-def test_right_to_left_block_is_right_aligned() -> None:
+def test_right_to_left_block_is_right_aligned():
     image = Image.new("RGB", (300, 40))
     lay_out("שלום", 300, sizes=(20,), lines=1).draw(image, (0, 0), "white", within=300)
     columns = differs(image, Image.new("RGB", (300, 40))).any(axis=0)
     assert columns[150:].any() and not columns[:150].any()
-
-
-def test_letter_without_a_font_is_left_out(latin_only: None) -> None:
-    assert wrap("before 日本 after", 90) == ["before after"]
-    assert len(fonts.missing()) == 1
