@@ -22,7 +22,10 @@ VIDEO = ("select", "clip.mp4", "-q", "Cold?")
         ([*VIDEO, "--budget", "few"], "--budget is 'few'; expected a whole number (see framesift select --help)"),
         (["select"], "the following arguments are required: VIDEO (see framesift select --help)"),
         (["select", "a.mp4", "-q", "Why", "wait?"], "unexpected argument 'wait?'; put a text of several words in"),
-        (["library", "--max-size", "big"], "--max-size: 'big' is not a number with a unit; expected for example"),
+        (["library", "--max-size", "1GBB"], "--max-size: '1GBB' is not a number with a unit; expected for example"),
+        (["library", "--max-size", "nanGB"], "--max-size: 'nanGB' is not a number with a unit"),
+        (["library", "--max-size=-1G"], "--max-size: '-1G' is not a number with a unit"),
+        (["library", "--older-than", "30x"], "--older-than: '30x' is not a number with a unit"),
         (["index", ""], "VIDEO is empty; expected a path (see framesift index --help)"),
         (["serve", ""], "FOLDER is empty; expected a path (see framesift serve --help)"),
         ([*VIDEO, "--store", ""], "--store is empty; expected a path (see framesift select --help)"),
@@ -44,10 +47,9 @@ def test_bad_usage_is_one_line(words, expected, capsys):
         (["--config", "settings.json"], "budget"),
     ],
 )
-def test_mistyped_name_is_suggested(words, meant, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "clip.mp4").write_text("no video")
-    (tmp_path / "settings.json").write_text('{"bugdet": 4}')
+def test_mistyped_name_is_suggested(words, meant, place, capsys):
+    (place / "clip.mp4").write_text("no video")
+    (place / "settings.json").write_text('{"bugdet": 4}')
     assert main([*VIDEO, *words]) == 2
     assert capsys.readouterr().err.endswith(f"; did you mean {meant}?\n")
 
@@ -59,19 +61,16 @@ def test_command_alone_prints_its_commands(words, capsys):
     assert out.startswith("usage: framesift") and not err
 
 
-def test_file_whose_name_begins_with_a_dash_is_not_an_unknown_flag(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "-clip.mp4").write_text("no video")
+def test_file_whose_name_begins_with_a_dash_is_not_an_unknown_flag(place, capsys):
+    (place / "-clip.mp4").write_text("no video")
     assert main(["index", "-clip.mp4"]) == 2
     assert "'-clip.mp4' begins with - and was read as a flag; write ./-clip.mp4" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("command", ["select -q x", "compare -q x", "ask -q x --reader similarity", "index", "events"])
-def test_url_is_answered_with_the_remedy(command, tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("FRAMESIFT_STORE", str(tmp_path / "store"))
-    monkeypatch.chdir(tmp_path)
+def test_url_is_answered_with_the_remedy(command, place, own_store, capsys):
     name, *flags = command.split()
     assert main([name, "https://host/v.mp4", *flags]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("framesift: 'https://host/v.mp4' is a URL; expected a file: download it first")
-    assert list(tmp_path.iterdir()) == []
+    assert not own_store.exists() and list(place.iterdir()) == []
