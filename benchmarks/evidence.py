@@ -1,4 +1,4 @@
-"""The tables of evidence in README.md and docs/sift.md, from the published files of two data sets.
+"""The tables of evidence in benchmarks/results/evidence.md, from the published files of two data sets.
 
     python benchmarks/evidence.py FOLDER --video tears_of_steel_426.mp4 [--methods sift,gcr] [--out RESULTS]
 

@@ -6,7 +6,7 @@ One rule chooses both. Greedily, x maximises
 
 with scores scaled to [0, 1] per video. Events come first: how far the best of them stands out from the video's text
 decides their share of the budget. Frames fill the rest, where those chosen for their words weigh less; near-duplicates
-of a chosen frame come last. docs/sift.md gives the measurement behind every constant.
+of a chosen frame come last. benchmarks/results/sift.md gives the measurement behind every constant.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
