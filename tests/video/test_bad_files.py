@@ -1,14 +1,11 @@
 """Files that are not videos, damaged ones, and ones that refer to others: one sentence describes the error."""
 
-import struct
 import wave
-import zlib
 
 import av
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from PIL import Image
 
 from framesift.errors import InputError
 from framesift.video import container, parallel
@@ -18,22 +15,12 @@ from helpers.clips import Clip, read_number
 X264 = {"crf": "20", "preset": "veryfast", "bf": "2", "g": "25"}
 
 
-def every_call(path):
-    return [
-        lambda: probe(path),
-        lambda: list(sample(path)),
-        lambda: list(fetch(path, [0.0])),
-        lambda: frame_numbers(path, [0.0]),
-    ]
-
-
-def refused(path, *words):
-    for call in every_call(path):
+def refused(path, words):
+    for call in (probe, sample, lambda path: fetch(path, [0.0]), lambda path: frame_numbers(path, [0.0])):
         with pytest.raises(InputError) as caught:
-            call()
+            call(path)
         text = str(caught.value)
-        assert str(path) in text and "\n" not in text
-        assert all(word in text for word in words), text
+        assert str(path) in text and "\n" not in text and words in text, text
 
 
 def test_missing_file_is_refused(tmp_path):
@@ -44,47 +31,36 @@ def test_directory_is_refused(tmp_path):
     refused(tmp_path, "directory")
 
 
-def test_empty_file_is_refused(tmp_path):
-    path = tmp_path / "empty.mp4"
-    path.touch()
-    refused(path, "empty")
-
-
-@pytest.mark.parametrize("name", ["notes.txt", "notes.mp4", "notes.mkv", "notes.srt"])
-def test_text_file_is_refused(tmp_path, name):
-    path = tmp_path / name
-    path.write_text("1\n00:00:01,000 --> 00:00:02,000\nnothing to see\n" * 50)
-    refused(path, "MP4")
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_random_bytes_are_refused(tmp_path, seed):
-    path = tmp_path / "noise.mp4"
-    path.write_bytes(np.random.default_rng(seed).bytes(50_000))
-    refused(path, "MP4")
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("empty.mp4", b"", "empty"),
+        ("notes.mp4", b"1\n00:00:01,000 --> 00:00:02,000\nnothing to see\n" * 50, "MP4"),
+        ("notes.srt", b"1\n00:00:01,000 --> 00:00:02,000\nnothing to see\n" * 50, "MP4"),
+        ("noise.mp4", np.random.default_rng(0).bytes(50_000), "MP4"),
+        ("list.mp4", b"#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\nsecret.ts\n#EXT-X-ENDLIST\n", "MP4"),
+        ("list.ffconcat", b"ffconcat version 1.0\nfile secret.ts\n", "MP4"),
+    ],
+    ids=["empty", "text", "subtitles", "random bytes", "playlist", "concat script"],
+)
+def test_file_that_is_no_video_is_refused_and_opens_no_other(tmp_path, name, content, words):
+    Clip(ticks=range(25), options=X264).write(tmp_path / "secret.ts")
+    (tmp_path / name).write_bytes(content)
+    refused(tmp_path / name, words)
 
 
 def test_audio_file_is_refused(tmp_path):
     path = tmp_path / "sound.wav"
     with wave.open(str(path), "wb") as out:
-        out.setnchannels(1)
-        out.setsampwidth(2)
-        out.setframerate(8000)
+        out.setparams((1, 2, 8000, 0, "NONE", ""))
         out.writeframes(bytes(16000))
     refused(path, "no video stream")
 
 
-def test_still_image_is_refused(tmp_path):
-    def chunk(kind, data):
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-    header = struct.pack(">IIBBBBB", 8, 8, 8, 2, 0, 0, 0)
-    rows = zlib.compress((b"\0" + bytes(24)) * 8)
-    path = tmp_path / "still.png"
-    path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", rows) + chunk(b"IEND", b""))
-    refused(path, "still image")
-    path.rename(tmp_path / "still.mp4")
-    refused(tmp_path / "still.mp4", "still image")
+@pytest.mark.parametrize("name", ["still.png", "still.mp4"])
+def test_still_image_is_refused(tmp_path, name):
+    Image.new("RGB", (8, 8)).save(tmp_path / name, "PNG")
+    refused(tmp_path / name, "still image")
 
 
 def test_animated_gif_is_a_video(tmp_path):
@@ -97,17 +73,6 @@ def test_gif_of_one_frame_is_refused(tmp_path):
     refused(Clip("gif", ticks=range(1), pix_fmt="rgb8").write(tmp_path / "still.gif"), "still image")
 
 
-@pytest.mark.parametrize("name", ["list.m3u8", "list.mp4", "list.ffconcat"])
-def test_playlist_opens_no_other_file(tmp_path, name):
-    Clip(ticks=range(25), options=X264).write(tmp_path / "secret.ts")
-    path = tmp_path / name
-    if name.endswith("ffconcat"):
-        path.write_text("ffconcat version 1.0\nfile secret.ts\n")
-    else:
-        path.write_text("#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\nsecret.ts\n#EXT-X-ENDLIST\n")
-    refused(path, "MP4")
-
-
 def test_cover_art_is_refused(tmp_path):
     path = tmp_path / "song.mp4"
     with av.open(str(path), "w") as out:
@@ -115,13 +80,11 @@ def test_cover_art_is_refused(tmp_path):
         cover = out.add_stream("mjpeg", rate=1)
         cover.width, cover.height, cover.pix_fmt = 64, 64, "yuvj420p"
         cover.disposition = av.stream.Disposition.attached_pic
-        frame = av.VideoFrame.from_ndarray(np.zeros((64, 64, 3), np.uint8), "rgb24")
-        out.mux(cover.encode(frame))
+        out.mux(cover.encode(av.VideoFrame.from_ndarray(np.zeros((64, 64, 3), np.uint8), "rgb24")))
         out.mux(cover.encode(None))
-        for start in range(0, 16000, 1024):
-            tone = av.AudioFrame.from_ndarray(np.zeros((1, 1024), np.float32), "fltp", "mono")
-            tone.sample_rate, tone.pts = 16000, start
-            out.mux(sound.encode(tone))
+        tone = av.AudioFrame.from_ndarray(np.zeros((1, 1024), np.float32), "fltp", "mono")
+        tone.sample_rate, tone.pts = 16000, 0
+        out.mux(sound.encode(tone))
         out.mux(sound.encode(None))
     with pytest.raises(InputError, match="expected a video"):
         probe(path)
@@ -136,11 +99,9 @@ def test_default_stream_is_used(tmp_path):
             stream.width, stream.height, stream.pix_fmt = *size, "yuv420p"
             stream.disposition = disposition
             streams.append(stream)
-        for number in range(30):
-            for stream in streams:
-                image = np.full((stream.height, stream.width, 3), 40 + number, np.uint8)
-                out.mux(stream.encode(av.VideoFrame.from_ndarray(image, "rgb24")))
         for stream in streams:
+            image = np.full((stream.height, stream.width, 3), 40, np.uint8)
+            out.mux(stream.encode(av.VideoFrame.from_ndarray(image, "rgb24")))
             out.mux(stream.encode(None))
     assert (probe(path).width, probe(path).height) == (80, 48)
     assert next(sample(path))[1].shape == (48, 80, 3)
@@ -175,10 +136,7 @@ def test_damage_affects_only_the_frames_around_it(tmp_path, name):
     middle = len(data) // 2
     data[middle : middle + len(data) // 10] = np.random.default_rng(1).bytes(len(data) // 10)
     path.write_bytes(data)
-    times = []
-    for time, image in sample(path):
-        times.append(time)
-        assert image.shape == (96, 160, 3)
+    times = [time for time, _ in sample(path)]
     assert times == sorted(set(times))
     assert len(times) >= 8
 
@@ -219,40 +177,3 @@ def _spoil_packets(path, numbers):
         at, size = places[number]
         data[at : at + size] = b"\xff" * size
     path.write_bytes(data)
-
-
-@pytest.fixture(scope="session")
-def healthy(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("healthy")
-    names = ["clip.mp4", "clip.mkv", "clip.ts", "clip.avi"]
-    return [Clip(ticks=range(40), options=X264).write(folder / name) for name in names]
-
-
-@settings(max_examples=60, deadline=None)
-@given(data=st.data())
-def test_any_damage_raises_input_error_only(healthy, data):
-    path = data.draw(st.sampled_from(healthy))
-    content = bytearray(path.read_bytes())
-    for _ in range(data.draw(st.integers(1, 12))):
-        content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
-    if data.draw(st.booleans()):
-        del content[data.draw(st.integers(1, len(content))) :]
-    spoilt = path.with_name(f"spoilt{path.suffix}")
-    spoilt.write_bytes(content)
-    try:
-        times = [time for time, _ in sample(spoilt, 5.0)]
-        probe(spoilt)
-    except InputError:
-        return
-    assert times == sorted(set(times))
-
-
-def test_packets_end_where_pyav_fails_to_flush_a_later_stream():
-    from framesift.video.container import read_packets
-
-    class Container:
-        def demux(self, stream):
-            yield from ("first", "last")
-            raise IndexError
-
-    assert list(read_packets(Container(), None)) == ["first", "last"]

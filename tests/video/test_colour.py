@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from framesift.video.colour import HLG, PQ, WHITE, FrameConverter, shrunk_size, square_pixel_size
-from framesift.video.frames import fetch, probe, sample
+from framesift.video.frames import probe, sample
 from helpers.clips import Clip, numbered, read_number
 
 LOSSLESS = {"qp": "0", "preset": "ultrafast"}
@@ -68,39 +68,21 @@ def grey_of(nits, transfer):
 
 
 @pytest.mark.parametrize("transfer", [PQ, HLG])
-@pytest.mark.parametrize("nits", [1, 10, 40, 100, 150])
-def test_hdr_maps_ordinary_light_like_standard_range(transfer, nits):
-    light = nits / WHITE
-    expected = 255 * (1.055 * light ** (1 / 2.4) - 0.055)
-    image = grey_of(nits, transfer)
-    assert image.dtype == np.uint8
-    assert np.abs(image.astype(float) - expected).max() <= 3
-
-
-@pytest.mark.parametrize("transfer", [PQ, HLG])
-def test_highlights_remain_distinct_below_white(transfer):
+def test_hdr_maps_ordinary_light_like_standard_range_and_keeps_highlights_distinct(transfer):
+    for nits in (1, 10, 40, 100, 150):
+        expected = 255 * (1.055 * (nits / WHITE) ** (1 / 2.4) - 0.055)
+        assert np.abs(grey_of(nits, transfer).astype(float) - expected).max() <= 3
     shades = [int(grey_of(nits, transfer).mean()) for nits in (160, 203, 260, 330)]
     assert shades == sorted(set(shades)) and shades[-1] <= 255
 
 
 @pytest.mark.parametrize("transfer", [PQ, HLG])
 def test_hdr_file_decodes_to_an_image(tmp_path, transfer):
-    clip = Clip(
-        "libx265",
-        {"x265-params": "log-level=none", "preset": "ultrafast"},
-        ticks=range(10),
-        pix_fmt="yuv420p10le",
-        colours={"colorspace": 9, "color_trc": transfer, "color_primaries": 9, "color_range": 1},
-    )
+    colours = {"colorspace": 9, "color_trc": transfer, "color_primaries": 9, "color_range": 1}
+    options = {"x265-params": "log-level=none", "preset": "ultrafast"}
+    clip = Clip("libx265", options, ticks=range(2), pix_fmt="yuv420p10le", colours=colours)
     image = next(sample(clip.write(tmp_path / "hdr.mp4"), short_side=48))[1]
     assert image.shape == (48, 80, 3) and image.std() > 30 and read_number(image) == 0
-
-
-def test_full_range_is_preserved(tmp_path):
-    grey = np.full((96, 160, 3), 250, np.uint8)
-    clip = Clip(options=LOSSLESS, ticks=range(5), pix_fmt="yuvj420p", pictures=[grey], colours={"color_range": 2})
-    image = next(sample(clip.write(tmp_path / "full.mp4")))[1]
-    assert np.abs(image.astype(int) - 250).max() <= 3
 
 
 @pytest.mark.parametrize("size", [(161, 97), (35, 201)])
@@ -115,36 +97,26 @@ def test_odd_sizes_are_preserved(tmp_path, size):
 @pytest.mark.parametrize("mirrored", [False, True])
 def test_rotated_and_mirrored_frames_are_upright(tmp_path, degrees, mirrored):
     stored = numbered(5)
-    clip = Clip(options=LOSSLESS, ticks=range(5), pictures=[stored], rotation=degrees, mirrored=mirrored)
+    clip = Clip(options=LOSSLESS, ticks=range(1), pictures=[stored], rotation=degrees, mirrored=mirrored)
     path = clip.write(tmp_path / "turned.mp4")
-    image = next(sample(path))[1]
+    with av.open(str(path)) as container:
+        rotation = next(container.decode(video=0)).rotation  # of the mirrored image, if it is
     # A positive angle turns counter-clockwise, and mirroring comes first.
-    expected = np.rot90(stored[:, ::-1] if mirrored else stored, round(_angle(path, mirrored) / 90) % 4)
-    info = probe(path)
+    expected = np.rot90(stored[:, ::-1], rotation // 90 + 2) if mirrored else np.rot90(stored, rotation // 90)
+    image, info = next(sample(path))[1], probe(path)
     assert image.shape == expected.shape == (info.height, info.width, 3)
     assert np.abs(image.astype(int) - expected).mean() < 8
 
 
-def _angle(path, mirrored):
-    """FFmpeg's reading of the matrix, if mirrored: the orientation of the mirrored image."""
-    with av.open(str(path)) as container:
-        rotation = next(container.decode(video=0)).rotation
-    return rotation + 180 if mirrored else rotation
-
-
 @pytest.mark.parametrize(
-    ("aspect", "shown"), [(Fraction(2), (320, 96)), (Fraction(1, 2), (160, 192)), (Fraction(16, 11), (233, 96))]
+    ("aspect", "shown"), [(Fraction(2), (320, 96)), (Fraction(1, 2), (160, 192)), (Fraction(1, 60_000), (160, 96))]
 )
 def test_anamorphic_pixels_become_square(tmp_path, aspect, shown):
-    path = Clip(options=LOSSLESS, ticks=range(5), aspect=aspect).write(tmp_path / "wide.mp4")
+    path = Clip(options=LOSSLESS, ticks=range(1), aspect=aspect).write(tmp_path / "wide.mp4")
     info = probe(path)
     image = next(sample(path))[1]
     assert (info.width, info.height) == shown == image.shape[1::-1]
     assert read_number(image) == 0
-
-
-def test_extreme_pixel_aspect_is_ignored():
-    assert square_pixel_size(640, 480, Fraction(1, 60_000)) == (640, 480)
 
 
 def test_shrinking_keeps_the_aspect_and_averages(tmp_path):
@@ -153,12 +125,6 @@ def test_shrinking_keeps_the_aspect_and_averages(tmp_path):
     image = next(sample(path, short_side=12))[1]
     assert image.shape == (12, 20, 3)
     assert abs(image[2:-2, 2:-2].astype(int) - 128).max() < 12  # no moiré of black and white
-
-
-def test_fetch_shrinks_as_sample_does(tmp_path):
-    path = Clip(options=LOSSLESS, ticks=range(30)).write(tmp_path / "small.mp4")
-    a, b = list(sample(path, short_side=48)), list(fetch(path, [0.0, 1.0], short_side=48))
-    assert all(np.array_equal(x[1], y[1]) for x, y in zip(a, b, strict=False))
 
 
 @given(st.integers(1, 5000), st.integers(1, 5000), st.integers(1, 3000))

@@ -1,7 +1,6 @@
 """Segments decoded in parallel give the images of a sequential decode, also around damage."""
 
 import gc
-import itertools
 import sys
 import threading
 
@@ -9,7 +8,6 @@ import numpy as np
 import pytest
 
 from framesift.video import parallel
-from framesift.video.decoding import DecodePlan
 from framesift.video.frames import fetch, sample
 from framesift.video.timeline import read_timeline
 from helpers.clips import Clip
@@ -40,14 +38,14 @@ def use_cores(monkeypatch):
     return lambda count: monkeypatch.setattr(parallel, "usable_cores", lambda: count)
 
 
+def running_workers():
+    return [thread for thread in threading.enumerate() if thread.name.startswith("framesift-decode-")]
+
+
 def sampled(path, fps, mode):
     with sample(path, fps, mode) as run:
         images = [(time_s, image.tobytes()) for time_s, image in run]
     return images, run.damaged_s, run.missed_s
-
-
-def running_workers():
-    return [thread.name for thread in threading.enumerate() if thread.name.startswith("framesift-decode-")]
 
 
 def test_parallel_decoding_gives_the_images_and_times_of_a_sequential_one(clips, use_cores):
@@ -59,24 +57,9 @@ def test_parallel_decoding_gives_the_images_and_times_of_a_sequential_one(clips,
             assert sampled(path, fps, mode) == expected, (path.name, fps, mode)
 
 
-def test_segments_cover_the_wanted_frames_and_none_needs_packets_of_another(clips):
-    for path in clips:
-        timeline = read_timeline(path)
-        for step in (1, 5):
-            wanted = timeline.shown[::step].tolist()
-            segments = parallel.split(DecodePlan(timeline, wanted))
-            assert list(itertools.chain(*segments)) == wanted
-            for before, after in itertools.pairwise(segments):
-                assert max(before) < min(timeline.random_access(packet) for packet in after)
-            if path.name == "h264.mp4":
-                assert len(segments) > 4
-
-
 def test_damage_found_while_decoding_gives_the_result_of_a_sequential_decode(clips, use_cores, tmp_path):
-    source = clips[0]
-    timeline = read_timeline(source)
-    content = bytearray(source.read_bytes())
-    at = content.find(b"mdat") + 4 + int(timeline.sizes[:50].sum())
+    content = bytearray(clips[0].read_bytes())
+    at = content.find(b"mdat") + 4 + int(read_timeline(clips[0]).sizes[:50].sum())
     content[at + 30 : at + 400] = np.random.default_rng(0).integers(1, 255, 370, dtype=np.uint8).tobytes()
     path = tmp_path / "damaged.mp4"
     path.write_bytes(content)
@@ -115,7 +98,7 @@ def test_an_abandoned_run_may_be_collected_in_a_worker(clips, use_cores, monkeyp
         cycle = [sample(clips[0], 25.0)]
         cycle.append(cycle)
         next(cycle[0])
-        workers = [thread for thread in threading.enumerate() if thread.name.startswith("framesift-decode-")]
+        workers = running_workers()
         del cycle
         abandoned.set()
         assert collected.wait(60)

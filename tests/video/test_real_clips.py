@@ -18,14 +18,11 @@ FILM = SAMPLE_DATA / "film" / "tears_of_steel_426.mp4"
 pytestmark = pytest.mark.sample_data
 
 
-def by_name(path):
-    return path.name
-
-
 @pytest.mark.parametrize("fps", [1.0, 5.0])
-@pytest.mark.parametrize("path", CLIPS, ids=by_name)
+@pytest.mark.parametrize("path", CLIPS, ids=lambda path: path.name)
 def test_frames_and_times_match_a_full_decode(path, fps):
     run = sample(path, fps)
+    assert probe(path) == run.info
     with av.open(str(path)) as container:
         stream = container.streams.best("video")
         converter = FrameConverter(stream.sample_aspect_ratio)
@@ -34,11 +31,6 @@ def test_frames_and_times_match_a_full_decode(path, fps):
     got = list(run)
     assert [time for time, _ in got] == pytest.approx([float(frames[n][0]) for n in expected], abs=1e-9)
     assert all(np.array_equal(image, frames[n][1]) for (_, image), n in zip(got, expected, strict=True))
-
-
-@pytest.mark.parametrize("path", CLIPS, ids=by_name)
-def test_probe_and_sample_agree(path):
-    assert probe(path) == sample(path).info
 
 
 def test_every_frame_is_at_its_published_time():
@@ -51,10 +43,7 @@ def test_every_frame_is_at_its_published_time():
 
 def test_embedded_subtitles_are_listed():
     tracks = probe(SAMPLE_DATA / "clips" / "nasa_13013.mp4").subtitle_tracks
-    assert [(track.index, track.codec, track.language, track.is_text) for track in tracks] == [
-        (2, "mov_text", "eng", True),
-        (5, "mov_text", "eng", True),
-    ]
+    assert [(track.index, track.language, track.is_text) for track in tracks] == [(2, "eng", True), (5, "eng", True)]
 
 
 def test_phone_clip_is_upright():
