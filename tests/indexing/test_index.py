@@ -1,6 +1,6 @@
 """From a file to an index: built once, resumable, identical after interruptions."""
 
-import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,10 +18,12 @@ from framesift.video.frames import Sampling
 from helpers.clips import make_clip, two_colours, write_frames
 from helpers.encoders import GridEncoder
 
+SECONDS = build.PART_SIZE + 22  # one part is stored before the end
+
 
 @pytest.fixture(scope="session")
 def clip(tmp_path_factory):
-    return make_clip(tmp_path_factory.mktemp("clips") / "clip.mp4", seconds=300)
+    return make_clip(tmp_path_factory.mktemp("clips") / "clip.mp4", seconds=SECONDS, fps=1)
 
 
 def payload(store):
@@ -30,7 +32,7 @@ def payload(store):
 
 def test_index_has_a_unit_vector_for_every_second(clip, tmp_path):
     index = fs.index(clip, GridEncoder(), 1.0, store=tmp_path)
-    assert len(index) in (300, 301)
+    assert len(index) == SECONDS
     assert np.linalg.norm(index.frames, axis=1) == pytest.approx(np.ones(len(index)), abs=1e-6)
     assert index.times_s[:3].tolist() == [0.0, 1.0, 2.0]
     assert index.encoder == "grid"
@@ -48,24 +50,14 @@ def test_interruption_while_the_decoding_thread_starts(clip, tmp_path, monkeypat
         fs.index(clip, GridEncoder(), 1.0, store=tmp_path)
 
 
-def test_second_call_encodes_nothing(clip, tmp_path):
-    first, second = GridEncoder(), GridEncoder()
-    made = fs.index(clip, first, 1.0, store=tmp_path)
-    again = fs.index(clip, second, 1.0, store=tmp_path)
-    assert first.seen > 0
-    assert second.seen == 0
-    assert (made.frames == again.frames).all()
-
-
 def test_moved_video_is_a_cache_hit_and_a_changed_one_is_not(clip, tmp_path):
-    fs.index(clip, GridEncoder(), 1.0, store=tmp_path / "store")
-    moved = tmp_path / "other name.mp4"
-    moved.write_bytes(clip.read_bytes())
+    made = fs.index(clip, GridEncoder(), 1.0, store=tmp_path / "store")
+    moved = Path(shutil.copy(clip, tmp_path / "other name.mp4"))
     encoder = GridEncoder()
-    assert fs.index(moved, encoder, 1.0, store=tmp_path / "store").info.path == str(moved)
+    again = fs.index(moved, encoder, 1.0, store=tmp_path / "store")
     assert encoder.seen == 0
-    other = make_clip(tmp_path / "clip.mp4", seconds=10, seed=1)
-    fs.index(other, encoder, 1.0, store=tmp_path / "store")
+    assert again.info.path == str(moved) and (again.frames == made.frames).all()
+    fs.index(make_clip(moved, seconds=10, seed=1), encoder, 1.0, store=tmp_path / "store")
     assert encoder.seen > 0
 
 
@@ -104,40 +96,10 @@ class Interrupted(GridEncoder):
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), MemoryError()])
 def test_interrupted_run_resumes(clip, tmp_path, error):
     with pytest.raises(type(error)):
-        fs.index(clip, Interrupted(200, error), 1.0, store=tmp_path / "a")
+        fs.index(clip, Interrupted(build.PART_SIZE, error), 1.0, store=tmp_path / "a")
     rest = GridEncoder()
     resumed = fs.index(clip, rest, 1.0, store=tmp_path / "a")
     assert rest.seen == len(resumed) - build.PART_SIZE
-    fs.index(clip, GridEncoder(), 1.0, store=tmp_path / "b")
-    assert payload(tmp_path / "a") == payload(tmp_path / "b")
-
-
-SLOW = """
-import os, sys
-sys.path[:0] = [{tests!r}]
-from helpers.encoders import GridEncoder
-import framesift as fs
-class Slow(GridEncoder):
-    def encode_images(self, images):
-        if {kill} and self.seen >= 150:
-            os.kill(os.getpid(), 9)
-        return super().encode_images(images)
-print(len(fs.index({clip!r}, Slow(), 1.0, store={store!r})))
-"""
-
-
-def run(clip, store, kill=False):
-    code = SLOW.format(tests=str(Path(__file__).parents[1]), clip=str(clip), store=str(store), kill=kill)
-    return subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-
-
-def test_next_run_uses_the_parts_of_a_killed_one(clip, tmp_path):
-    killed = run(clip, tmp_path / "a", kill=True)
-    killed.communicate()
-    assert killed.returncode == -signal.SIGKILL
-    rest = GridEncoder()
-    index = fs.index(clip, rest, 1.0, store=tmp_path / "a")
-    assert rest.seen == len(index) - build.PART_SIZE
     fs.index(clip, GridEncoder(), 1.0, store=tmp_path / "b")
     assert payload(tmp_path / "a") == payload(tmp_path / "b")
 
@@ -182,15 +144,15 @@ def start(clip, tmp_path):
 
 
 def test_of_processes_that_need_an_index_at_once_one_makes_it(clip, tmp_path, start):
-    runs = [start() for _ in range(3)]
-    assert sorted(process.stdout.readline() for process in runs) == ["encoding\n", "waiting\n", "waiting\n"]
+    runs = [start() for _ in range(2)]
+    assert sorted(process.stdout.readline() for process in runs) == ["encoding\n", "waiting\n"]
     for process in runs:  # any of them may be the one that encodes
         process.stdin.write("\n")
         process.stdin.flush()
     seen = sorted(int(process.communicate()[0]) for process in runs)
     alone = GridEncoder()
     fs.index(clip, alone, 1.0, store=tmp_path / "alone")
-    assert seen == [0, 0, alone.seen]
+    assert seen == [0, alone.seen]
     (video,) = (tmp_path / "store").iterdir()  # no lock stays
     assert len(list(video.iterdir())) == 2  # with the timeline
 
@@ -215,19 +177,6 @@ def test_damaged_index_is_built_again(clip, tmp_path):
     assert payload(tmp_path) == good
 
 
-@pytest.mark.skipif(os.name != "posix", reason="needs a limit on file sizes")
-def test_full_disk_gives_one_message_and_leaves_the_store_usable(clip, tmp_path):
-    code = (
-        "import resource, signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN);"
-        "resource.setrlimit(resource.RLIMIT_FSIZE, (16384, resource.RLIM_INFINITY));"
-        + SLOW.format(tests=str(Path(__file__).parents[1]), clip=str(clip), store=str(tmp_path), kill=False)
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert "can't be written" in done.stderr
-    assert not list(tmp_path.rglob(".tmp-*"))
-    assert len(fs.index(clip, GridEncoder(), 1.0, store=tmp_path)) >= 300
-
-
 def test_encoder_receives_images_at_twice_its_input_size(clip, tmp_path):
     class Small(GridEncoder):
         picture_side = 20
@@ -247,12 +196,6 @@ def test_progress_counts_up_to_the_end(clip, tmp_path):
     assert all(done <= of for done, of in calls)
 
 
-def test_progress_callback_with_two_arguments_is_accepted(clip, tmp_path):
-    calls = []
-    fs.index(clip, GridEncoder(), 1.0, store=tmp_path, progress=lambda _, done, total: calls.append(total))
-    assert calls
-
-
 def test_non_finite_vectors_name_the_encoder(clip, tmp_path):
     class Broken(GridEncoder):
         def encode_images(self, images):
@@ -262,26 +205,12 @@ def test_non_finite_vectors_name_the_encoder(clip, tmp_path):
         fs.index(clip, Broken(), 1.0, store=tmp_path)
 
 
-def test_selecting_on_an_index_encodes_the_events(clip, tmp_path):
-    index = fs.index(clip, GridEncoder(), 1.0, store=tmp_path)
-    events = [fs.Event(10.0, 12.0, "a blue wall"), fs.Event(50.0, 51.0, "nothing")]
-    selection = fs.select(
-        index, "What is said of the wall?", events=events, budget=8, encoder=GridEncoder(), method="gcr"
-    )
-    assert len(selection) == 8
-    assert {slot.event.text for slot in selection.slots if slot.event} == {"a blue wall", "nothing"}
-
-
-def black_and_scenes(path, seconds=150, blank=range(20, 40)):
-    """One second of black for each number in `blank`, else two colours that change."""
-    colours = np.random.default_rng(5).integers(60, 256, (seconds, 2, 3), dtype=np.uint8)
-    pictures = (np.zeros((64, 96, 3), np.uint8) if k in blank else two_colours(colours[k], k) for k in range(seconds))
-    return write_frames(path, pictures, fps=1)
-
-
 def test_blank_frames_are_marked(tmp_path):
-    index = fs.index(black_and_scenes(tmp_path / "a.mp4"), GridEncoder(), 1.0, store=tmp_path / "store")
-    assert np.flatnonzero(index.is_blank).tolist() == list(range(20, 40))
+    blank = range(4, 8)
+    colours = np.random.default_rng(5).integers(60, 256, (12, 2, 3), dtype=np.uint8)
+    pictures = (np.zeros((64, 96, 3), np.uint8) if k in blank else two_colours(colours[k], k) for k in range(12))
+    index = fs.index(write_frames(tmp_path / "a.mp4", pictures, fps=1), GridEncoder(), 1.0, store=tmp_path / "store")
+    assert np.flatnonzero(index.is_blank).tolist() == list(blank)
 
 
 @pytest.fixture
@@ -321,17 +250,11 @@ def test_damaged_frames_stay_marked_where_nothing_else_covers_a_minute(clip, tmp
     )
 
 
-def test_video_of_damaged_frames_keeps_all(clip, tmp_path, damaged_from):
-    damaged_from(range(300))
-    index = fs.index(clip, GridEncoder(), 1.0, store=tmp_path)
-    assert len(index) == 300 and index.is_damaged.all()
-
-
 def test_interrupted_run_reports_the_damage_of_both_runs(clip, tmp_path, damaged_from):
-    damaged_from([10, 20, 200], missed=[31, 210])
+    damaged_from([10, 20, 140], missed=[31, 145])
     whole = fs.index(clip, GridEncoder(), 1.0, store=tmp_path / "whole")
     with pytest.raises(KeyboardInterrupt):
-        fs.index(clip, Interrupted(180, KeyboardInterrupt()), 1.0, store=tmp_path / "cut")
+        fs.index(clip, Interrupted(build.PART_SIZE, KeyboardInterrupt()), 1.0, store=tmp_path / "cut")
     assert fs.index(clip, GridEncoder(), 1.0, store=tmp_path / "cut").warnings == whole.warnings
     assert payload(tmp_path / "cut") == payload(tmp_path / "whole")
-    assert "2 of 300 candidates" in " ".join(whole.warnings) and "3 of 300 candidates" in " ".join(whole.warnings)
+    assert f"2 of {SECONDS} candidates" in whole.warnings[0] and f"3 of {SECONDS} candidates" in whole.warnings[1]

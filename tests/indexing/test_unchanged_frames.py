@@ -8,23 +8,7 @@ from framesift.indexing import index as indexing
 from framesift.indexing.index import describe_estimate, index
 from framesift.pipeline.pipeline import PipelineConfig
 from helpers.clips import two_colours, write_frames
-
-
-class CountingEncoder:
-    """Encodes an image by its mean colours; counts the images."""
-
-    name, dim, batch_size, fingerprint = "counting", 4, 2, "0" * 16
-
-    def __init__(self):
-        self.images = 0
-
-    def encode_images(self, images):
-        self.images += len(images)
-        rows = np.array([[*image.mean(axis=(0, 1)), 1] for image in images], dtype=np.float32)
-        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
-
-    def encode_texts(self, texts):
-        return np.ones((len(texts), self.dim), dtype=np.float32) / 2
+from helpers.encoders import GridEncoder
 
 
 @pytest.fixture(scope="module")
@@ -36,27 +20,27 @@ def clip(tmp_path_factory):
 
 
 def test_only_changed_frames_are_encoded_and_the_rest_have_their_vectors(clip, tmp_path):
-    every, changed = CountingEncoder(), CountingEncoder()
+    every, changed = GridEncoder(), GridEncoder()
     full = index(clip, every, 1.0, store=tmp_path / "a", unchanged_frames="encode")
     short = index(clip, changed, 1.0, store=tmp_path / "b")
-    assert (every.images, changed.images) == (12, 4)
+    assert (every.seen, changed.seen) == (12, 4)
     assert short.times_s.tolist() == full.times_s.tolist()
     assert (np.sum(short.frames * full.frames, axis=1) > 0.9999).all()
 
 
 def test_every_part_begins_with_an_encoded_candidate(clip, tmp_path, monkeypatch):
     monkeypatch.setattr(indexing, "PART_SIZE", 2)
-    encoder = CountingEncoder()
+    encoder = GridEncoder()
     index(clip, encoder, 1.0, store=tmp_path)
-    assert encoder.images == 8  # candidates 0, 2, 4 … and where the picture changes within a part: 3 and 9
+    assert encoder.seen == 8  # candidates 0, 2, 4 … and where the picture changes within a part: 3 and 9
 
 
 def test_an_index_with_every_vector_serves_as_one_that_reuses_them_but_not_the_reverse(clip, tmp_path):
     for first, second, images in (("encode", "reuse", 12), ("reuse", "encode", 16)):
-        encoder = CountingEncoder()
+        encoder = GridEncoder()
         for unchanged_frames in (first, second):
             index(clip, encoder, 1.0, store=tmp_path / first, unchanged_frames=unchanged_frames)
-        assert encoder.images == images
+        assert encoder.seen == images
 
 
 def test_an_unknown_choice_lists_the_valid_ones():
@@ -73,14 +57,12 @@ def test_only_long_work_has_an_estimate():
 def test_a_long_run_sends_its_estimate_once(clip, tmp_path, monkeypatch):
     monkeypatch.setattr("framesift.indexing.index.LONG_S", 0.0)
 
-    class Notes(list):
-        def __call__(self, stage, done, total):
-            pass
+    notes = []
 
-        def note(self, text):
-            self.append(text)
+    def progress(stage, done, total):
+        pass
 
-    notes = Notes()
-    index(clip, CountingEncoder(), 1.0, store=tmp_path, unchanged_frames="encode", progress=notes)
-    assert len(notes) == 1
-    assert notes[0].startswith("indexing takes about")
+    progress.note = notes.append
+    index(clip, GridEncoder(), 1.0, store=tmp_path, unchanged_frames="encode", progress=progress)
+    (note,) = notes
+    assert note.startswith("indexing takes about")

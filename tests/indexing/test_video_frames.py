@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import framesift as fs
+from framesift.encoders import detectors
 from framesift.indexing.video_frames import VideoFrames
 from framesift.types.lookup import Box
 from framesift.video.frames import sample
@@ -22,9 +23,18 @@ class Brightness:
         return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
 
 
+class Detector:
+    """Finds the first phrase in every image."""
+
+    name = "anything"
+
+    def detect(self, images, phrases):
+        return [[Box(phrases[0], 0.9, 0.0, 0.0, 10.0, 10.0)] for _ in images]
+
+
 @pytest.fixture(scope="module")
 def clip(tmp_path_factory):
-    return make_clip(tmp_path_factory.mktemp("clips") / "clip.mp4", seconds=40)
+    return make_clip(tmp_path_factory.mktemp("clips") / "clip.mp4", seconds=40, fps=1)
 
 
 @pytest.fixture(scope="module")
@@ -57,34 +67,13 @@ def test_scores_need_an_encoder(clip):
         VideoFrames(clip, [0.0]).scores([0])
 
 
-def test_indexed_video_is_searched_in_one_call(clip, candidates):
-    class Anything:
-        name = "anything"
-
-        def detect(self, images, phrases):
-            return [[Box(phrases[0], 0.9, 0.0, 0.0, 10.0, 10.0)] for _ in images]
-
-    times, encoder = [time_s for time_s, _ in candidates], Brightness()
-    rows = encoder.encode_images([image for _, image in candidates])
+@pytest.mark.parametrize("detector", [Detector(), "owlv2"])
+def test_indexed_video_is_searched_in_one_call_also_with_a_named_detector(clip, candidates, monkeypatch, detector):
+    monkeypatch.setattr(detectors, "load", {"owlv2": Detector()}.__getitem__)
+    times = [time_s for time_s, _ in candidates]
+    rows = Brightness().encode_images([image for _, image in candidates])
     index = fs.VideoIndex(fs.VideoInfo(str(clip), 40.0), times, rows, "brightness")
-    asked = {"queries": np.array([[1.0, 0.0]]), "budget": 4, "method": "t-star", "detector": Anything()}
+    asked = {"queries": np.array([[1.0, 0.0]]), "budget": 4, "method": "t-star", "detector": detector}
     (selection,) = fs.select_many(index, ["Where is the red car?"], **asked)
     assert len(selection) == 4 and selection.trace["objects"] == ["red car"]
-
-
-def test_detector_can_be_given_by_name(clip, candidates, monkeypatch):
-    from framesift.encoders import detectors as detect
-
-    class Nothing:
-        name = "nothing"
-
-        def detect(self, images, phrases):
-            return [[] for _ in images]
-
-    asked = []
-    monkeypatch.setattr(detect, "load", lambda name: asked.append(name) or Nothing())
-    times = [time_s for time_s, _ in candidates]
-    index = fs.VideoIndex(fs.VideoInfo(str(clip), 40.0), times, np.ones((len(times), 2)), "none")
-    options = {"queries": np.array([[1.0, 0.0]]), "budget": 4, "method": "vsi", "detector": "owlv2"}
-    (selection,) = fs.select_many(index, ["Where is the red car?"], **options)
-    assert asked == ["owlv2"] and selection.trace["options"]["detector"] == "nothing"
+    assert selection.trace["options"]["detector"] == "anything"
