@@ -4,9 +4,9 @@ from helpers.batch_videos import make_video
 
 
 @pytest.fixture(scope="session")
-def ten(tmp_path_factory):
-    """Ten valid videos."""
-    folder = tmp_path_factory.mktemp("ten")
-    for k in range(10):
-        make_video(folder / f"v{k}.mp4", seconds=6 + k, seed=k)
+def four(tmp_path_factory):
+    """Four valid videos."""
+    folder = tmp_path_factory.mktemp("four")
+    for k in range(4):
+        make_video(folder / f"v{k}.mp4", seconds=2 + k, seed=k)
     return folder

@@ -45,9 +45,9 @@ def test_closed_port_is_not_reachable():
 
 
 class Doubler:
-    """A worker that reports progress, then doubles a number; it fails on negative ones."""
+    """A worker that reports progress, then multiplies a number; it fails on negative ones."""
 
-    def __init__(self, settings, *, factor=2):
+    def __init__(self, settings, *, factor):
         self.factor = factor
 
     def __call__(self, task, progress):
@@ -63,10 +63,10 @@ class Doubler:
 def doubler(monkeypatch):
     monkeypatch.setitem(WORKERS, "double", f"{__name__}:Doubler")
 
-    def run(*numbers, **objects):
+    def run(*numbers):
         tasks = [Task(str(n), {"n": n}) for n in numbers]
         events = []
-        InlineExecutor().run(WorkerSpec("double", {}, objects), tasks, events.append, limits=Limits(), tries={})
+        InlineExecutor().run(WorkerSpec("double", {}, {"factor": 2}), tasks, events.append, limits=Limits(), tries={})
         return events
 
     return run
@@ -78,10 +78,6 @@ def test_inline_executor_reports_start_progress_and_end(doubler):
         ("moved", "count", {}),
         ("done", "", {"n": 6}),
     ]
-
-
-def test_inline_executor_passes_python_objects_on(doubler):
-    assert [event.row["n"] for event in doubler(3, factor=5) if event.kind == "done"] == [15]
 
 
 def test_inline_task_that_fails_does_not_affect_the_next(doubler):

@@ -14,11 +14,13 @@ import pytest
 import framesift as fs
 from framesift.batch.executors import local
 from framesift.batch.journal import Journal
+from framesift.cli import main
 from framesift.corpus import Limits
 from framesift.indexing.index import IndexSettings
 from framesift.store.maintenance import prune
 from framesift.store.store import INDEX, Store
 from helpers.batch_videos import COLOURS, framesift, make_video, payloads
+from helpers.full_disk import contents
 from helpers.running_server import until
 
 STALL_S = 0.5
@@ -37,22 +39,21 @@ def mixed(tmp_path):
     return folder
 
 
-def test_local_executor_writes_the_bytes_of_index(ten, encoder, tmp_path):
-    for path in sorted(ten.iterdir()):
+def test_local_executor_writes_the_bytes_of_index(four, encoder, tmp_path):
+    for path in sorted(four.iterdir()):
         fs.index(path, encoder, store=tmp_path / "one")
-    run = fs.corpus.index(ten, encoder=encoder, store=tmp_path / "many", workers=2)
-    assert run.counts == {"indexed": 10, "kept": 0, "failed": 0, "waiting": 0}
+    run = fs.corpus.index(four, encoder=encoder, store=tmp_path / "many", workers=2)
+    assert run.counts == {"indexed": 4, "kept": 0, "failed": 0, "waiting": 0}
     assert payloads(tmp_path / "one") == payloads(tmp_path / "many")
 
 
 @pytest.mark.parametrize("engine", ["inline", "local"])
-def test_missing_package_of_a_remote_file_ends_the_run_at_once(engine, tmp_path):
+def test_missing_package_of_a_remote_file_ends_the_run_at_once(engine, encoder, tmp_path):
     (tmp_path / "list.txt").write_text("box://a.mp4\nbox://b.mp4\n")
     events = []
+    flags = {"encoder": encoder, "store": tmp_path / "s", "engine": engine, "watch": events.append}
     with pytest.raises(fs.FramesiftError, match="can't be read, because a package is missing: .*boxfs"):
-        fs.corpus.index(
-            tmp_path / "list.txt", encoder="offline", store=tmp_path / "s", engine=engine, watch=events.append
-        )
+        fs.corpus.index(tmp_path / "list.txt", **flags)
     assert {event.kind for event in events} == {"started"}
 
 
@@ -63,51 +64,43 @@ def test_workers_import_no_module_of_the_working_directory(encoder, tmp_path, mo
     assert fs.corpus.index(["a.mp4"], encoder=encoder, store="store").counts["indexed"] == 1
 
 
-def test_directory_as_manifest_is_rejected_before_indexing(ten, encoder, tmp_path):
-    (tmp_path / "m").mkdir()
-    with pytest.raises(fs.InputError, match="a directory; expected the Parquet file"):
-        fs.corpus.index(ten, encoder=encoder, store=tmp_path / "s", engine="inline", manifest=tmp_path / "m")
-    assert [path.name for path in tmp_path.iterdir()] == ["m"]
+@pytest.mark.parametrize(
+    ("write", "message"),
+    [
+        (Path.mkdir, "a directory; expected the Parquet file"),
+        (lambda path: path.write_bytes(b"dear"), "is not the manifest of an earlier run"),
+        (
+            lambda path: parquet.write_table(arrow.table({"path": ["film.mp4"]}), path),
+            "is not the manifest of an earlier run",
+        ),
+    ],
+    ids=["directory", "other file", "other table"],
+)
+def test_manifest_replaces_nothing_else_and_is_checked_before_indexing(four, encoder, tmp_path, write, message):
+    write(tmp_path / "m")
+    before = contents(tmp_path)
+    with pytest.raises(fs.InputError, match=message):
+        fs.corpus.index(four, encoder=encoder, store=tmp_path / "s", engine="inline", manifest=tmp_path / "m")
+    assert contents(tmp_path) == before
 
 
-def test_manifest_replaces_no_other_file(ten, encoder, tmp_path):
-    for name, write in {"a.parquet": write_own_table, "film.mp4": lambda path: path.write_bytes(b"dear")}.items():
-        write(tmp_path / name)
-        before = (tmp_path / name).read_bytes()
-        with pytest.raises(fs.InputError, match="is not the manifest of an earlier run"):
-            fs.corpus.index(ten, encoder=encoder, store=tmp_path / "s", engine="inline", manifest=tmp_path / name)
-        assert (tmp_path / name).read_bytes() == before
-
-
-def write_own_table(path):
-    parquet.write_table(arrow.table({"path": ["film.mp4"]}), path)
-
-
-def test_second_run_opens_no_video(ten, encoder, tmp_path, monkeypatch):
-    first = fs.corpus.index(ten, encoder=encoder, store=tmp_path, workers=2)
-    monkeypatch.setattr(
-        "framesift.batch.executors.local.subprocess.Popen", lambda *_, **__: pytest.fail("a worker was started")
-    )
+def test_second_run_opens_no_video(four, encoder, tmp_path, monkeypatch):
+    first = fs.corpus.index(four, encoder=encoder, store=tmp_path, engine="inline")
+    monkeypatch.setattr(local.subprocess, "Popen", lambda *_, **__: pytest.fail("a worker was started"))
     monkeypatch.setattr("framesift.batch.workers.read_watched", lambda *_: pytest.fail("a video was opened"))
-    second = fs.corpus.index(ten, encoder=encoder, store=tmp_path, workers=2)
-    assert second.counts["kept"] == 10
+    second = fs.corpus.index(four, encoder=encoder, store=tmp_path, workers=2)
+    assert second.counts["kept"] == len(first.rows)
     assert [row["fingerprint"] for row in second.rows] == [row["fingerprint"] for row in first.rows]
 
 
-def test_changed_video_and_removed_index_are_indexed_again(ten, encoder, tmp_path):
-    folder = tmp_path / "videos"
-    folder.mkdir()
-    for k in range(3):
-        make_video(folder / f"{k}.mp4", seed=k)
-    first = fs.corpus.index(folder, encoder=encoder, store=tmp_path / "store")
-    make_video(folder / "0.mp4", seed=9)
+def test_changed_video_and_removed_index_are_indexed_again(encoder, tmp_path):
+    videos = [make_video(tmp_path / f"{k}.mp4", seed=k) for k in range(3)]
+    flags = {"encoder": encoder, "store": tmp_path / "store", "engine": "inline"}
+    first = fs.corpus.index(videos, **flags)
+    make_video(videos[0], seed=9)
     (lost,) = (tmp_path / "store" / first.rows[1]["fingerprint"]).rglob(INDEX)
     shutil.rmtree(lost.parent)
-    assert [row["status"] for row in fs.corpus.index(folder, encoder=encoder, store=tmp_path / "store").rows] == [
-        "indexed",
-        "indexed",
-        "kept",
-    ]
+    assert [row["status"] for row in fs.corpus.index(videos, **flags).rows] == ["indexed", "indexed", "kept"]
 
 
 @pytest.fixture
@@ -152,7 +145,7 @@ def test_pipe_without_writer_stalls_only_its_worker(encoder, tmp_path, stalled_i
 
 def test_failed_video_is_retried_by_the_next_run_unless_skip_failed(encoder, tmp_path):
     (tmp_path / "a.mp4").write_text("no video")
-    flags = {"encoder": encoder, "store": tmp_path / "store", "limits": Limits(tries=1)}
+    flags = {"encoder": encoder, "store": tmp_path / "store", "limits": Limits(tries=1), "engine": "inline"}
     assert fs.corpus.index(tmp_path / "a.mp4", **flags).failed
     left_out = fs.corpus.index(tmp_path / "a.mp4", **flags, skip_failed=True, watch=lambda _: pytest.fail("tried"))
     assert left_out.failed[0]["error"]
@@ -163,70 +156,54 @@ def test_failed_video_is_retried_by_the_next_run_unless_skip_failed(encoder, tmp
 def test_killed_worker_costs_one_attempt_and_no_index(encoder, tmp_path, monkeypatch):
     monkeypatch.setenv("HOLD", str(tmp_path / "hold"))  # until it is killed
     (tmp_path / "hold").touch()
-    for k in range(3):
+    for k in range(2):
         make_video(tmp_path / f"{k}.mp4", COLOURS["slow"], seconds=6 + k)
     killed = []
 
     def kill(report):
         if report.kind == "started" and not killed:
             killed.append(report.task.name)
-            os.kill(_workers()[0], signal.SIGKILL)
+            (worker,) = workers_of(os.getpid())
+            os.kill(worker, signal.SIGKILL)
             (tmp_path / "hold").unlink()
 
     run = fs.corpus.index(sorted(tmp_path.glob("*.mp4")), encoder=encoder, store=tmp_path / "s", workers=1, watch=kill)
-    assert killed and run.counts["indexed"] == 3
+    assert killed and run.counts["indexed"] == 2
     assert {row["tries"] for row in run.rows if row["path"] == killed[0]} == {2}
 
 
-def index_flags(videos, store, *, workers):
-    return "corpus", "index", videos, "--encoder", "test-encoder", "--store", store, "--workers", workers, "--json"
+@pytest.fixture
+def driver(plugin_folder, tmp_path):
+    """A process that has indexed one video of two, and hangs in the other."""
+    for name, colour in (("a", None), ("b", COLOURS["hang"])):
+        make_video(tmp_path / f"{name}.mp4", colour)
+    words = ["corpus", "index", tmp_path / "*.mp4", "--encoder", "test-encoder", "--store", tmp_path / "s", "--json"]
+    process = framesift(*words, "--workers", 1, "--manifest", tmp_path / "run.parquet", path=plugin_folder)
+    assert any(json.loads(line)["event"] == "done" for line in process.stdout)
+    yield process
+    process.kill()
+    process.communicate()
 
 
-@pytest.mark.slow
-def test_killed_driver_leaves_finished_work_and_no_process(plugin_folder, encoder, tmp_path):
-    videos = tmp_path / "videos"
-    videos.mkdir()
-    for k in range(3):
-        make_video(videos / f"{k}.mp4", COLOURS["slow"], seconds=6 + k)
-    flags = index_flags(videos, tmp_path / "s", workers=2)
-    driver = framesift(*flags, path=plugin_folder)
-    workers = _read_until(driver, "done")
+def test_killed_driver_leaves_no_process(driver):
+    workers = workers_of(driver.pid)
+    assert workers
     driver.kill()
     driver.wait()
-    until(lambda: not any(map(_is_running, workers)))
-    lines = map(json.loads, filter(None, journal_of(tmp_path / "s").read_text().splitlines()))
-    done = {line["path"] for line in lines if line["event"] == "done"}
-    again = fs.corpus.index(videos, encoder=encoder, store=tmp_path / "s", workers=2)
-    assert {row["path"] for row in again.rows if row["status"] == "kept"} >= done and done
-    assert not again.failed
-    for path in sorted(videos.iterdir()):
-        fs.index(path, encoder, store=tmp_path / "one")
-    assert payloads(tmp_path / "one") == payloads(tmp_path / "s")
+    until(lambda: not any(map(is_worker, workers)))
 
 
-def test_ctrl_c_saves_finished_work_and_writes_the_manifest(plugin_folder, tmp_path):
-    videos = tmp_path / "videos"
-    videos.mkdir()
-    for k, colour in enumerate((None, COLOURS["hang"], COLOURS["hang"])):
-        make_video(videos / f"{k}.mp4", colour)
-    manifest = tmp_path / "run.parquet"
-    flags = index_flags(videos, tmp_path / "s", workers=1)
-    driver = framesift(*flags, "--manifest", manifest, path=plugin_folder)
-    _read_until(driver, "done")
+def test_ctrl_c_saves_finished_work_and_writes_the_manifest(driver, tmp_path):
     driver.send_signal(signal.SIGINT)
-    _, errors = driver.communicate(timeout=60)
+    _, errors = driver.communicate(timeout=120)
     assert driver.returncode == 130 and "what was done so far is kept" in errors
-    assert sorted({row["status"] for row in parquet.read_table(manifest).to_pylist()}) == ["indexed", "waiting"]
-
-
-def journal_of(store):
-    (journal,) = (store / "corpus").glob("journal-*.jsonl")
-    return journal
+    rows = parquet.read_table(tmp_path / "run.parquet").to_pylist()
+    assert [row["status"] for row in rows] == ["indexed", "waiting"]
 
 
 def test_video_that_kills_the_driver_fails_after_its_attempts(encoder, tmp_path):
     make_video(tmp_path / "a.mp4")
-    flags = {"encoder": encoder, "store": tmp_path / "s", "limits": Limits(tries=2)}
+    flags = {"encoder": encoder, "store": tmp_path / "s", "limits": Limits(tries=2), "engine": "inline"}
     journal = Journal(IndexSettings(encoder, store=tmp_path / "s")).path
     journal.parent.mkdir(parents=True)
     started = json.dumps({"event": "started", "path": str(tmp_path / "a.mp4")})
@@ -239,12 +216,11 @@ def test_video_that_kills_the_driver_fails_after_its_attempts(encoder, tmp_path)
 def test_journal_has_the_start_and_end_of_each_attempt_and_is_shared_by_all_manifests(encoder, tmp_path):
     make_video(tmp_path / "a.mp4", seconds=1)
     for name in ("one", "two"):
-        run = fs.corpus.index(
-            tmp_path / "a.mp4", encoder=encoder, store=tmp_path / "s", manifest=tmp_path / f"{name}.parquet"
-        )
+        flags = {"encoder": encoder, "store": tmp_path / "s", "engine": "inline"}
+        run = fs.corpus.index(tmp_path / "a.mp4", manifest=tmp_path / f"{name}.parquet", **flags)
     assert run.counts["kept"] == 1
-    lines = filter(None, journal_of(tmp_path / "s").read_text().split("\n"))
-    assert [json.loads(line)["event"] for line in lines] == ["started", "done"]
+    (journal,) = (tmp_path / "s" / "corpus").glob("journal-*.jsonl")
+    assert [json.loads(line)["event"] for line in journal.read_text().splitlines() if line] == ["started", "done"]
 
 
 def test_full_disk_fails_the_video_with_a_remedy(encoder, tmp_path):
@@ -271,7 +247,7 @@ def test_remote_video_is_downloaded_indexed_and_removed(encoder, tmp_path, monke
     (tmp_path / "list.csv").write_text(f"url,subtitles\n{url},{words}\nlocal://{tmp_path}/none.mp4,\n")
     monkeypatch.setenv("TMPDIR", str(tmp_path / "copies"))
     (tmp_path / "copies").mkdir()
-    flags = {"encoder": encoder, "store": tmp_path / "s", "limits": Limits(tries=1)}
+    flags = {"encoder": encoder, "store": tmp_path / "s", "limits": Limits(tries=1), "engine": "inline"}
     run = fs.corpus.index(tmp_path / "list.csv", **flags)
     assert [row["status"] for row in run.rows] == ["indexed", "failed"]
     assert "none.mp4 does not exist" in run.failed[0]["error"]
@@ -294,16 +270,12 @@ def test_remote_video_is_downloaded_indexed_and_removed(encoder, tmp_path, monke
     ],
 )
 def test_bad_usage_prints_one_sentence_and_exits_with_2(tmp_path, capsys, encoder, words, message):
-    from framesift.cli import main
-
     video = make_video(tmp_path / "a.mp4", seconds=1)
     assert main(["corpus", "index", str(video), "--encoder", encoder, "--store", str(tmp_path / "s"), *words]) == 2
     assert message in capsys.readouterr().err
 
 
 def test_index_command_prints_counts_and_exits_with_1_on_failures(tmp_path, capsys, encoder):
-    from framesift.cli import main
-
     make_video(tmp_path / "a.mp4", seconds=1)
     (tmp_path / "b.mp4").write_text("no video")
     flags = ["corpus", "index", str(tmp_path / "*.mp4"), "--encoder", encoder, "--store", str(tmp_path / "s")]
@@ -312,33 +284,13 @@ def test_index_command_prints_counts_and_exits_with_1_on_failures(tmp_path, caps
     assert out.startswith("2 videos: 1 indexed, 1 failed\n") and "b.mp4" in err
 
 
-def _workers():
-    """The worker processes of this one."""
-    mine = []
-    for status in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            parent = int(status.read_text().rpartition(")")[2].split()[1])
-            command = (status.parent / "cmdline").read_bytes()
-        except (OSError, ValueError):
-            continue
-        if parent == os.getpid() and b"framesift.batch.executors.worker" in command:
-            mine.append(int(status.parent.name))
-    return mine
+def workers_of(pid):
+    """The worker processes that a process has started."""
+    lists = [path.read_text().split() for path in Path(f"/proc/{pid}/task").glob("*/children")]
+    return [int(child) for children in lists for child in children if is_worker(child)]
 
 
-def _children(pid):
-    return [int(p) for p in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-
-
-def _read_until(driver, kind):
-    """Read the driver's events up to one of this kind; its children then."""
-    for line in driver.stdout:
-        if json.loads(line)["event"] == kind:
-            return _children(driver.pid)
-    raise AssertionError(driver.stderr.read())
-
-
-def _is_running(pid):
+def is_worker(pid):
     """Whether a worker has this process id: a process that nobody waits for keeps it, and another one may get it."""
     try:
         return b"framesift.batch.executors.worker" in Path(f"/proc/{pid}/cmdline").read_bytes()

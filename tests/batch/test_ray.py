@@ -29,18 +29,18 @@ def cluster(plugin_folder):
     ray.shutdown()
 
 
-def test_ray_executor_writes_the_bytes_of_index(ten, cluster, encoder, tmp_path):
-    for path in sorted(ten.iterdir()):
+def test_ray_executor_writes_the_bytes_of_index(four, cluster, encoder, tmp_path):
+    for path in sorted(four.iterdir()):
         fs.index(path, encoder, store=tmp_path / "one")
-    fs.corpus.index(ten, encoder=encoder, store=tmp_path / "local", workers=2)
-    run = fs.corpus.index(ten, engine="ray", encoder=encoder, store=tmp_path / "ray", workers=2)
-    assert run.counts == {"indexed": 10, "kept": 0, "failed": 0, "waiting": 0}
+    fs.corpus.index(four, encoder=encoder, store=tmp_path / "local", workers=2)
+    run = fs.corpus.index(four, engine="ray", encoder=encoder, store=tmp_path / "ray", workers=2)
+    assert run.counts == {"indexed": 4, "kept": 0, "failed": 0, "waiting": 0}
     assert payloads(tmp_path / "one") == payloads(tmp_path / "local") == payloads(tmp_path / "ray")
-    assert fs.corpus.index(ten, engine="ray", encoder=encoder, store=tmp_path / "ray").counts["kept"] == 10
+    assert fs.corpus.index(four, engine="ray", encoder=encoder, store=tmp_path / "ray").counts["kept"] == 4
 
 
-def test_offline_encoder_gives_the_same_bytes_on_every_executor(ten, cluster, tmp_path):
-    three = [ten / f"v{k}.mp4" for k in range(3)]
+def test_offline_encoder_gives_the_same_bytes_on_every_executor(four, cluster, tmp_path):
+    three = [four / f"v{k}.mp4" for k in range(3)]
     for path in three:
         fs.index(path, "offline", store=tmp_path / "one")
     for engine in ("local", "ray"):

@@ -17,7 +17,7 @@ from helpers.batch_videos import make_video
 def questions(tmp_path):
     rows = []
     for k in range(2):
-        make_video(tmp_path / f"v{k}.mp4", seed=k)
+        make_video(tmp_path / f"v{k}.mp4", seconds=4, seed=k)
         (tmp_path / f"v{k}.srt").write_text("1\n00:00:01,000 --> 00:00:02,000\nred\n")
         question = {"video": f"v{k}.mp4", "subtitles": f"v{k}.srt", "question": "Which?", "options": ["red", "blue"]}
         rows.append({**question, "id": f"q{k}", "answer": "B"})
@@ -29,17 +29,9 @@ def questions(tmp_path):
 @pytest.fixture
 def corpus(questions, encoder, tmp_path):
     def run(**arguments):
-        arguments = {
-            "reader": "similarity",
-            "engine": "inline",
-            "fps": 1.0,
-            "method": "gcr",
-            "budget": 4,
-            "blank_frames": "keep",
-            "unchanged_frames": "encode",
-            **arguments,
-        }
-        return fs.corpus.ask(questions, results=tmp_path / "r", encoder=encoder, store=tmp_path / "s", **arguments)
+        same = {"encoder": encoder, "reader": "similarity", "fps": 1.0, "method": "gcr", "budget": 4}
+        same |= {"blank_frames": "keep", "unchanged_frames": "encode", "engine": "inline", "store": tmp_path / "s"}
+        return fs.corpus.ask(questions, results=tmp_path / "r", **same | arguments)
 
     return run
 
@@ -47,21 +39,10 @@ def corpus(questions, encoder, tmp_path):
 @pytest.fixture
 def bench(questions, encoder, tmp_path):
     def run(**settings):
-        settings = {"methods": "gcr", "budgets": "4", "readers": "similarity", "encoder": encoder, **settings}
-        settings["store"] = tmp_path / "s"
-        return run_benchmark(load_dataset(str(questions)), make_plan(settings), tmp_path / "r")
+        same = {"methods": "gcr", "budgets": "4", "readers": "similarity", "encoder": encoder, "store": tmp_path / "s"}
+        return run_benchmark(load_dataset(str(questions)), make_plan(same | settings), tmp_path / "r")
 
     return run
-
-
-def test_bench_finds_the_rows_of_corpus(corpus, bench):
-    assert corpus().done == 2
-    assert (bench().done, bench().skipped) == (0, 2)
-
-
-def test_corpus_finds_the_rows_of_bench(corpus, bench):
-    assert bench().done == 2
-    assert (corpus().done, corpus().skipped) == (0, 2)
 
 
 def test_rows_of_both_hold_the_same(corpus, bench, tmp_path):
@@ -69,44 +50,26 @@ def test_rows_of_both_hold_the_same(corpus, bench, tmp_path):
     (tmp_path / "r").rename(tmp_path / "first")
     bench()
     ours, theirs = read_results(tmp_path / "first").rows, read_results(tmp_path / "r").rows
+    same = ("key", "prompt", "parsed", "rendered", "choice", "reply", "times_s", "frame_numbers", "candidates")
     for a, b in zip(ours, theirs, strict=True):
-        for name in (
-            "key",
-            "prompt",
-            "parsed",
-            "rendered",
-            "choice",
-            "reply",
-            "times_s",
-            "frame_numbers",
-            "candidates",
-        ):
-            assert getattr(a, name) == getattr(b, name)
+        assert {name: getattr(a, name) for name in same} == {name: getattr(b, name) for name in same}
         assert set(a.seconds) == set(b.seconds) == {"decode", "features", "score", "select", "read"}
 
 
-def test_a_seed_is_the_same_setting_for_both(corpus, bench):
-    assert corpus(method="focus", options={"seed": 3}).done == 2
-    assert bench(methods="focus", seed=3).skipped == 2
-
-
-def test_both_take_visual_demand_and_event_encoder_as_settings_of_their_own(corpus, bench, tmp_path):
-    corpus()
-    assert corpus(visual_demand=0.25).done == 2
-    assert bench(visual_demand="0.25").skipped == 2
-    assert {row.config["visual_demand"] for row in read_results(tmp_path / "r").rows} == {"rules", 0.25}
-
-
-def test_rows_with_reused_vectors_are_jobs_of_their_own(corpus, bench):
-    corpus(unchanged_frames="reuse")
-    assert (bench().done, bench().skipped) == (2, 2)
-    assert bench(unchanged_frames="reuse").skipped == 2
-
-
-def test_rows_with_and_without_blank_frames_are_different_jobs(corpus, bench):
-    corpus()
-    assert corpus(blank_frames="skip").done == 2
-    assert bench(blank_frames="skip").skipped == 2
+@pytest.mark.parametrize(
+    ("of_corpus", "of_bench"),
+    [
+        ({"method": "focus", "options": {"seed": 3}}, {"methods": "focus", "seed": 3}),
+        ({"visual_demand": 0.25}, {"visual_demand": "0.25"}),
+        ({"unchanged_frames": "reuse"}, {"unchanged_frames": "reuse"}),
+        ({"blank_frames": "skip"}, {"blank_frames": "skip"}),
+    ],
+)
+def test_each_finds_the_rows_of_the_other_and_of_its_settings_only(corpus, bench, of_corpus, of_bench):
+    assert bench().done == 2
+    assert (corpus().done, corpus().skipped) == (0, 2)
+    assert corpus(**of_corpus).done == 2
+    assert (bench(**of_bench).done, bench(**of_bench).skipped) == (0, 2)
 
 
 def test_addresses_with_credentials_are_rejected_before_anything_is_written(corpus, tmp_path):
