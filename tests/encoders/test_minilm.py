@@ -68,11 +68,6 @@ def test_no_text_gives_no_rows(sentences):
     assert sentences.encode_texts([]).shape == (0, minilm.DIM)
 
 
-def test_text_vector_is_independent_of_the_batch(sentences):
-    alone = np.concatenate([sentences.encode_texts([text]) for text in TEXTS])
-    np.testing.assert_allclose(sentences.encode_texts(TEXTS), alone, atol=1e-5)
-
-
 def test_pieces_are_within_the_limit_and_keep_every_word(sentences):
     text = "the cat sits on a mat near the old tree " * 60
     pieces = sentences.split_text(text)

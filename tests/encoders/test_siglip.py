@@ -3,12 +3,12 @@
 import json
 import shutil
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from framesift.encoders import siglip
-from framesift.encoders.base import encode_long_texts
+from framesift.encoders import registry, siglip
 from framesift.encoders.registry import get_encoder
 from framesift.errors import FramesiftError, InputError, MissingExtra
 from helpers.tiny_checkpoints import image_processor
@@ -32,61 +32,33 @@ def directly(checkpoint, family, texts, images):
     inputs |= image_processor(STEMS[family]).from_pretrained(checkpoint)(images=images, return_tensors="pt")
     with torch.no_grad():
         out = AutoModel.from_pretrained(checkpoint).eval()(**inputs)
-    return out.text_embeds.numpy(), out.image_embeds.numpy()
+    return out.text_embeds.numpy(), out.image_embeds.numpy(), out.logits_per_image.numpy()
 
 
-def test_vectors_match_transformers(encoder, checkpoint, family, images):
+def test_vectors_and_their_scale_match_transformers(encoder, checkpoint, family, images):
     from PIL import Image
 
-    text_rows, image_rows = directly(checkpoint, family, TEXTS, [Image.fromarray(image) for image in images])
+    text_rows, image_rows, logits = directly(checkpoint, family, TEXTS, [Image.fromarray(image) for image in images])
     np.testing.assert_allclose(encoder.encode_texts(TEXTS), text_rows, atol=1e-5)
-    np.testing.assert_allclose(encoder.encode_images(images), image_rows, atol=1e-5)
+    rows = encoder.encode_images(images)
+    np.testing.assert_allclose(rows, image_rows, atol=1e-5)
+    assert rows.dtype == np.float32 and rows.shape[1] == encoder.dim
+    np.testing.assert_allclose(encoder.logit_scale * image_rows @ text_rows.T + encoder.logit_bias, logits, rtol=1e-4)
 
 
-def test_scale_and_bias_turn_cosines_into_the_logits_of_transformers(encoder, checkpoint, family, images):
-    import torch
-    from PIL import Image
-    from transformers import AutoModel
-
-    text_rows, image_rows = directly(checkpoint, family, TEXTS, [Image.fromarray(image) for image in images])
-    model = AutoModel.from_pretrained(checkpoint)
-    with torch.no_grad():
-        expected = torch.from_numpy(image_rows @ text_rows.T) * model.logit_scale.exp()
-        expected = expected + model.logit_bias if family != "clip" else expected
-    np.testing.assert_allclose(
-        encoder.logit_scale * (image_rows @ text_rows.T) + encoder.logit_bias, expected, rtol=1e-5
-    )
-
-
-def test_rows_are_float32_of_unit_length(encoder, images):
-    for rows in (encoder.encode_images(images), encoder.encode_texts(TEXTS)):
-        assert rows.dtype == np.float32
-        assert rows.shape[1] == encoder.dim
-        np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-6)
-
-
-def test_image_vector_is_independent_of_the_batch(encoder, images):
+def test_image_vector_is_independent_of_the_batch(encoder, images, monkeypatch):
     alone = np.concatenate([encoder.encode_images([image]) for image in images])
+    np.testing.assert_allclose(encoder.encode_images(images), alone, atol=1e-5)
+    monkeypatch.setattr(encoder, "batch_size", 2)
     np.testing.assert_allclose(encoder.encode_images(images), alone, atol=1e-5)
 
 
-def test_several_batches_keep_the_order(encoder, images, monkeypatch):
-    whole = encoder.encode_images(images)
-    monkeypatch.setattr(encoder, "batch_size", 2)
-    np.testing.assert_allclose(encoder.encode_images(images), whole, atol=1e-5)
-
-
-def test_array_and_image_give_the_same_vector(encoder, images):
+def test_array_image_and_grey_image_give_the_same_vector(encoder, images):
     from PIL import Image
 
-    images = [Image.fromarray(image) for image in images]
-    np.testing.assert_array_equal(encoder.encode_images(images), encoder.encode_images(images))
-
-
-def test_grey_image_is_converted_to_rgb(encoder, images):
-    from PIL import Image
-
-    grey = Image.fromarray(images[0]).convert("L")
+    pictures = [Image.fromarray(image) for image in images]
+    np.testing.assert_array_equal(encoder.encode_images(pictures), encoder.encode_images(images))
+    grey = pictures[0].convert("L")
     np.testing.assert_array_equal(encoder.encode_images([grey]), encoder.encode_images([grey.convert("RGB")]))
 
 
@@ -108,63 +80,40 @@ def test_pieces_are_within_the_limit_and_keep_every_word(encoder):
     assert max(encoder._count_tokens(piece) for piece in pieces) <= encoder.text_limit
 
 
-def test_short_text_is_one_unchanged_piece(encoder):
-    assert encoder.split_text("The  cat, on a mat ") == ["The  cat, on a mat "]
-
-
-def test_long_text_is_the_mean_of_its_pieces(encoder):
-    long = "the cat sits on a mat near the tree " * 30
-    pieces = encoder.encode_texts(encoder.split_text(long))
-    rows = encode_long_texts(encoder, ["a cat", long])
-    np.testing.assert_allclose(rows[1], pieces.mean(0) / np.linalg.norm(pieces.mean(0)), atol=1e-6)
-    np.testing.assert_allclose(rows[0], encoder.encode_texts(["a cat"])[0], atol=1e-6)
-
-
-def test_truncate_encodes_the_beginning_only(encoder):
-    long = "the cat sits on a mat near the tree " * 30
-    changed = long + "what is red"
-    rows = encode_long_texts(encoder, [long, changed], long_text="truncate")
-    np.testing.assert_allclose(rows[0], rows[1], atol=1e-6)
-
-
-def test_image_side_is_that_of_the_processor(encoder):
-    assert encoder.picture_side == 32
-
-
-def test_fingerprint_changes_with_the_weights_alone(encoder, checkpoint, tmp_path):
-    other = tmp_path / "other"
-    shutil.copytree(checkpoint, other)
-    weights = bytearray((other / "model.safetensors").read_bytes())
+def change_weights(folder):
+    weights = bytearray((folder / "model.safetensors").read_bytes())
     weights[-1] ^= 1
-    (other / "model.safetensors").write_bytes(weights)
-    same = tmp_path / "same"
-    shutil.copytree(checkpoint, same)
-    assert siglip.DualEncoder("same", same).fingerprint == encoder.fingerprint
-    assert siglip.DualEncoder("other", other).fingerprint != encoder.fingerprint
+    (folder / "model.safetensors").write_bytes(weights)
 
 
-def test_fingerprint_changes_with_the_preprocessing(encoder, checkpoint, tmp_path):
-    other = tmp_path / "other"
-    shutil.copytree(checkpoint, other)
-    settings = other / "preprocessor_config.json"
-    settings.write_text(json.dumps(json.loads(settings.read_text()) | {"image_mean": [0.1, 0.2, 0.3]}))
-    assert siglip.DualEncoder("other", other).fingerprint != encoder.fingerprint
+def change_preprocessing(folder):
+    file = folder / "preprocessor_config.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"image_mean": [0.1, 0.2, 0.3]}))
 
 
-def test_pickled_weights_are_refused(checkpoint, tmp_path):
-    folder = tmp_path / "pickled"
-    shutil.copytree(checkpoint, folder)
-    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-    with pytest.raises(InputError, match="safetensors"):
-        get_encoder(str(folder))
+def test_fingerprint_changes_with_the_weights_and_the_preprocessing_alone(encoder, checkpoint, tmp_path):
+    prints = []
+    for change in (lambda folder: None, change_weights, change_preprocessing):
+        folder = Path(shutil.copytree(checkpoint, tmp_path / str(len(prints))))
+        change(folder)
+        prints.append(siglip.DualEncoder("copy", folder).fingerprint)
+    assert prints[0] == encoder.fingerprint and len(set(prints)) == 3
 
 
-def test_another_kind_of_model_is_refused(checkpoint, tmp_path):
-    folder = tmp_path / "bert"
-    shutil.copytree(checkpoint, folder)
-    (folder / "config.json").write_text('{"model_type": "bert"}')
-    with pytest.raises(InputError, match="'bert'; expected one of siglip"):
-        get_encoder(str(folder))
+def test_folder_is_named_by_its_absolute_path(encoder, checkpoint, monkeypatch):
+    monkeypatch.chdir(checkpoint.parent)
+    assert registry.identify(checkpoint.name)[0] == encoder.name == str(checkpoint)
+
+
+@pytest.mark.parametrize(
+    ("weights", "kind", "message"),
+    [("pytorch_model.bin", "clip", "safetensors"), ("model.safetensors", "bert", "'bert'; expected one of siglip")],
+)
+def test_pickled_weights_and_another_kind_of_model_are_refused(tmp_path, weights, kind, message):
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": kind}))
+    (tmp_path / weights).touch()
+    with pytest.raises(InputError, match=message):
+        get_encoder(str(tmp_path))
 
 
 def test_incomplete_download_is_not_used(tmp_path):

@@ -53,7 +53,7 @@ def unit(rows):
     return rows / np.linalg.norm(rows, axis=-1, keepdims=True)
 
 
-@pytest.mark.parametrize("count", [1, 2, 11, 12, 13, 50, 1100])
+@pytest.mark.parametrize("count", [1, 2, 12, 13, 1100])
 def test_forward_pass_matches_a_literal_implementation(count):
     state = random_state(count)
     frames = (10 * unit(np.random.default_rng(count).standard_normal((count, DIM)))).astype(np.float32)
@@ -62,7 +62,7 @@ def test_forward_pass_matches_a_literal_implementation(count):
 
 
 @pytest.mark.parametrize("choose", ["top", "bins"])
-@pytest.mark.parametrize(("count", "budget"), [(1, 1), (9, 4), (100, 8), (100, 32), (3_000, 32)])
+@pytest.mark.parametrize(("count", "budget"), [(1, 1), (9, 4), (100, 32)])
 def test_selection_follows_the_description(count, budget, choose):
     rng = np.random.default_rng(count)
     frames, query = 3 * rng.standard_normal((count, DIM)), unit(rng.standard_normal(DIM))

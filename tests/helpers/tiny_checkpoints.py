@@ -58,18 +58,23 @@ def save_clip(folder):
     from transformers import CLIPConfig, CLIPModel
 
     torch.manual_seed(0)
-    letters = [chr(code) for code in range(33, 127)]
-    pieces = [*letters, *(f"{letter}</w>" for letter in letters), "ca", "th", "<|startoftext|>", "<|endoftext|>"]
-    write_json(folder / "vocab.json", {piece: k for k, piece in enumerate(pieces)})
-    (folder / "merges.txt").write_text("#version: 0.2\nc a\nt h\n", encoding="utf-8")
-    write_json(folder / "tokenizer_config.json", {"tokenizer_class": "CLIPTokenizer", "model_max_length": 77})
-    ends = {"bos_token_id": len(pieces) - 2, "eos_token_id": len(pieces) - 1, "pad_token_id": len(pieces) - 1}
-    words = TOWER | {"vocab_size": len(pieces), "max_position_embeddings": 77} | ends
+    words = save_clip_tokenizer(folder, model_max_length=77) | {"max_position_embeddings": 77}
     looks = TOWER | {"image_size": 32, "patch_size": 8}
     config = CLIPConfig(text_config=words, vision_config=looks, projection_dim=24)
     CLIPModel(config).save_pretrained(folder, safe_serialization=True)
     processor = image_processor("CLIPImageProcessor")
     processor(size={"shortest_edge": 32}, crop_size={"height": 32, "width": 32}).save_pretrained(folder)
+
+
+def save_clip_tokenizer(folder, **settings):
+    """CLIP's kind of tokenizer; the settings of a text tower for its vocabulary."""
+    letters = [chr(code) for code in range(33, 127)]
+    pieces = [*letters, *(f"{letter}</w>" for letter in letters), "ca", "th", "<|startoftext|>", "<|endoftext|>"]
+    write_json(folder / "vocab.json", {piece: k for k, piece in enumerate(pieces)})
+    (folder / "merges.txt").write_text("#version: 0.2\nc a\nt h\n", encoding="utf-8")
+    write_json(folder / "tokenizer_config.json", {"tokenizer_class": "CLIPTokenizer"} | settings)
+    start, end = len(pieces) - 2, len(pieces) - 1
+    return TOWER | {"vocab_size": len(pieces), "bos_token_id": start, "eos_token_id": end, "pad_token_id": end}
 
 
 def write_json(path, value):
