@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from framesift.errors import InputError, OptionError
-from framesift.video import decoding, timeline
+from framesift.video import decoding, parallel, timeline
 from framesift.video.frames import fetch, frame_numbers, on_screen_times, probe, sample
 from framesift.video.timeline import read_timeline
 from helpers.clips import Clip, decode_all, grid, read_number
