@@ -1,4 +1,4 @@
-"""A headless Chromium that opens pages from disk and records their requests and console messages."""
+"""A headless Chromium, and tabs that record their requests and console messages."""
 
 import os
 import shutil
@@ -45,20 +45,35 @@ def settles(page: Any, true: Callable[[], bool], seconds: float = PATIENCE_S) ->
     return True
 
 
-class Opened:
-    """One page: `requests` lists what it fetched except data URLs, `complaints` its console messages and errors."""
+class Tab:
+    """One page in a context of its own: `complaints` lists its console messages and errors."""
 
-    def __init__(self, browser: Any, file: Path, **context: Any) -> None:
-        # Smooth scrolling would move what a test points at.
-        self.context = browser.new_context(reduced_motion="reduce", **context)
+    def __init__(self, browser: Any, **context: Any) -> None:
+        self.context = browser.new_context(**context)
         self.context.add_init_script(SLOW_PLAYBACK)
         self.page = self.context.new_page()
         self.page.set_default_timeout(1000 * PATIENCE_S)
-        self.requests: list[str] = []
         self.complaints: list[str] = []
-        self.page.on("request", lambda request: self._record(request.url))
         self.page.on("console", lambda message: self.complaints.append(message.text))
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+
+    def settles(self, true: Callable[[], bool]) -> bool:
+        """Whether it becomes true within a minute."""
+        return settles(self.page, true)
+
+    def spills(self) -> bool:
+        """Whether the page can be scrolled sideways."""
+        return bool(self.page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"))
+
+
+class Opened(Tab):
+    """A page from disk: `requests` lists what it fetched except data URLs."""
+
+    def __init__(self, browser: Any, file: Path, **context: Any) -> None:
+        # Smooth scrolling would move what a test points at.
+        super().__init__(browser, reduced_motion="reduce", **context)
+        self.requests: list[str] = []
+        self.page.on("request", lambda request: self._record(request.url))
         self.page.goto(file.as_uri())
 
     def _record(self, url: str) -> None:
@@ -75,11 +90,3 @@ class Opened:
                 "document.activeElement.closest('[data-frame]')?.dataset.frame ?? document.activeElement.id"
             )
         )
-
-    def settles(self, true: Callable[[], bool]) -> bool:
-        """Whether it becomes true within a minute."""
-        return settles(self.page, true)
-
-    def spills(self) -> bool:
-        """Whether the page can be scrolled sideways."""
-        return bool(self.page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"))

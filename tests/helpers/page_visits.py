@@ -2,34 +2,24 @@
 
 from typing import Any
 
-from helpers.browser import PATIENCE_S, SLOW_PLAYBACK, settles
+from helpers.browser import Tab
 
-DESKTOP = {"width": 1280, "height": 900}
 PHONE = {"width": 360, "height": 740}
 QUESTION = "Why was the launch put off?"
 ASKED = "?q=Why+was+the+launch+put+off%3F&n=6"
 
 
-class Visit:
-    """One tab: `outside` lists requests to other hosts, `complaints` console messages and errors."""
+class Visit(Tab):
+    """`outside` lists requests to other hosts."""
 
     def __init__(self, browser: Any, url: str, **context: Any) -> None:
-        self.context = browser.new_context(**{"viewport": DESKTOP, "accept_downloads": True} | context)
-        self.context.add_init_script(SLOW_PLAYBACK)
-        self.page = self.context.new_page()
-        self.page.set_default_timeout(1000 * PATIENCE_S)
+        super().__init__(browser, **{"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce"} | context)
         self.outside: list[str] = []
-        self.complaints: list[str] = []
         self.page.on("request", lambda request: self._note(request.url, url))
-        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        self.page.on("console", lambda message: self.complaints.append(message.text))
 
     def _note(self, requested: str, server: str) -> None:
         if not requested.startswith((server, "data:", "blob:")):
             self.outside.append(requested)
-
-    def settles(self, true: Any) -> bool:
-        return settles(self.page, true)
 
     def arrives(self, path: str) -> None:
         """Wait until the tab shows an address with this path, however it was led there."""
@@ -39,14 +29,39 @@ class Visit:
     def cards(self) -> int:
         return int(self.page.locator(".card").count())
 
+    def shows(self, cards: int) -> None:
+        assert self.settles(lambda: self.cards() == cards)
+
+    def shows_text(self, selector: str, text: str) -> None:
+        """Wait until the first such element contains the text."""
+        found = self.page.locator(selector)
+        assert self.settles(lambda: found.count() > 0 and text in found.first.text_content())
+
+    def shows_image(self, selector: str) -> None:
+        """Wait until the first such image, of a frame of 96 pixels, is visible and loaded."""
+        image = self.page.locator(selector).first
+        assert self.settles(lambda: image.is_visible() and image.evaluate("one => one.naturalWidth") == 96)
+
     def at_s(self) -> float:
         """The player's position."""
         return float(self.page.evaluate("document.getElementById('video').currentTime"))
+
+    def is_paused(self) -> bool:
+        return bool(self.page.evaluate("document.getElementById('video').paused"))
+
+    def can_play(self) -> bool:
+        return bool(self.page.evaluate("document.getElementById('video').readyState >= 1"))
 
     def ask(self, question: str = QUESTION) -> None:
         self.page.fill("#question", question)
         self.page.press("#question", "Enter")
         assert self.settles(lambda: self.cards() > 0)
 
-    def spills(self) -> bool:
-        return bool(self.page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth"))
+    def drag(self, first: float, last: float) -> None:
+        """Drag on the timeline, from and to these shares of its width."""
+        plot = self.page.locator(".tl-svg")
+        width = plot.bounding_box()["width"]
+        plot.hover(position={"x": width * first, "y": 60})
+        self.page.mouse.down()
+        plot.hover(position={"x": width * last, "y": 60}, force=True)
+        self.page.mouse.up()

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import httpx
@@ -47,6 +48,13 @@ def make_video(path: Path, seconds: int = 24, *, subtitles: bool = True) -> Path
     return path
 
 
+@cache
+def video_bytes(seconds: int = 4) -> bytes:
+    """A video without subtitles."""
+    with TemporaryDirectory() as folder:
+        return make_video(Path(folder) / "video.mp4", seconds, subtitles=False).read_bytes()
+
+
 class RunningServer:
     """A running server: its address, its services and a client."""
 
@@ -63,6 +71,11 @@ class RunningServer:
 
     def video(self, name: str) -> dict[str, Any]:
         return next(video for video in self.get("/api/videos").json()["videos"] if video["name"] == name)
+
+    def upload(self, name: str = "video.mp4", seconds: int = 4) -> dict[str, Any]:
+        """Upload a video, which queues it; what is known of it."""
+        reply = self.post("/api/uploads", params={"name": name}, content=video_bytes(seconds))
+        return dict(reply.raise_for_status().json())
 
     def index(self, name: str) -> str:
         """Queue the video and wait until its job has ended; the video's id."""

@@ -4,7 +4,7 @@ for package in ("fastapi", "uvicorn", "httpx"):
     pytest.importorskip(package, reason="the page's tests need framesift[serve]")
 
 from helpers.browser import open_browser  # noqa: E402 (after what they need)
-from helpers.page_visits import Visit  # noqa: E402
+from helpers.page_visits import ASKED, Visit  # noqa: E402
 from helpers.running_server import make_video, run_server  # noqa: E402
 
 
@@ -35,7 +35,7 @@ def empty_server(tmp_path):
         yield server
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser():
     with open_browser() as chromium:
         yield chromium
@@ -53,5 +53,24 @@ def visit(browser):
 
     yield go
     for tab in tabs:
+        if not tab.page.is_closed():
+            tab.page.unroute_all(behavior="wait")
         assert tab.outside == []
         tab.context.close()
+
+
+@pytest.fixture
+def open_boat(shared_server, visit):
+    """Open the page of boat.mp4 with a question; wait for its frames and its player."""
+
+    def go(more="", **context):
+        tab = visit(shared_server, f"/video/{shared_server.boat}{ASKED}{more}", **context)
+        assert tab.settles(lambda: tab.cards() > 0 and tab.can_play())
+        return tab
+
+    return go
+
+
+@pytest.fixture
+def boat(open_boat):
+    return open_boat()

@@ -38,22 +38,6 @@ def test_form_without_a_file_is_an_error(empty_server):
     assert reply.status_code == 400 and "has no complete file" in reply.json()["detail"]
 
 
-def test_trace_is_returned_when_asked_for(shared_server):
-    url, body = f"/api/videos/{shared_server.boat}/select", {"question": "Who?", "budget": 2}
-    short, long = shared_server.post(url, json=body).json(), shared_server.post(url, json=body | {"trace": True}).json()
-    assert short["trace"] == {} and long["trace"] and short["frames"] == long["frames"]
-
-
-def test_full_size_frame_is_as_large_as_the_video(shared_server):
-    from PIL import Image
-
-    url, body = f"/api/videos/{shared_server.boat}/select", {"question": "Who?", "budget": 1}
-    (frame,) = shared_server.post(url, json=body).json()["frames"]
-    video = shared_server.get(f"/api/videos/{shared_server.boat}").json()
-    image = Image.open(io.BytesIO(shared_server.get(frame["full_picture"]).content))
-    assert image.size == (video["width"], video["height"])
-
-
 def test_error_names_the_missing_header(shared_server):
     reply = shared_server.post(f"/api/videos/{shared_server.boat}/select", content=b'{"question": "Who?"}')
     assert reply.json()["detail"] == "The header content-type is missing; expected application/json"
