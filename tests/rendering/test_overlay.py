@@ -11,7 +11,7 @@ from framesift.text.ocr import load_ocr
 from helpers.examples import UNCHECKED, examples
 from helpers.writing_systems import SENTENCES, differs
 
-SIZES = [(64, 64), (384, 384), (1080, 1920), (1920, 1080), (90, 700), (2000, 70)]
+SIZES = [(64, 64), (384, 384), (1920, 1080), (90, 700), (2000, 70)]
 LONG = "Somebody wrote this subtitle without any regard for the reader, and it goes on and on until it stops. " * 100
 STACKED_MARKS = "".join(letter + "\u0301\u0302\u0316\u0323" * 50 for letter in "tower")
 
@@ -34,7 +34,7 @@ def band_of(rendered: Image.Image, image: Image.Image) -> tuple[int, int]:
 
 
 def test_band_is_at_the_bottom_takes_at_most_22_percent_and_grows_with_its_text() -> None:
-    for size in [*SIZES, (7680, 4320)]:
+    for size in SIZES:
         image = plain(*size)
         bands = [band_of(render(image, text), image) for text in ("Yes.", LONG)]
         assert {bottom for _, bottom in bands} == {size[1] - 1}, size
@@ -69,8 +69,7 @@ def test_every_script_is_drawn() -> None:
 def test_text_without_visible_letters_gives_an_unchanged_copy(text: str) -> None:
     image = photograph(64, 64)
     rendered = render(image, text)
-    assert rendered is not image
-    assert rendered.tobytes() == image.tobytes()
+    assert rendered is not image and rendered.tobytes() == image.tobytes()
 
 
 def test_direction_controls_have_no_effect() -> None:
@@ -79,41 +78,40 @@ def test_direction_controls_have_no_effect() -> None:
     assert controls.tobytes() == render(image, "abc def ghi jkl.").tobytes()
 
 
-def test_greyscale_image_stays_greyscale() -> None:
-    assert render(Image.new("L", (320, 180), 200), "Hello").mode == "L"
-
-
 @pytest.mark.parametrize("blank", [False, True])
 def test_script_without_a_font_gives_no_band(latin_only: None, blank: bool) -> None:
-    image = photograph(320, 180)
+    image = photograph(320, 180).convert("L")
     assert render(image, "สวัสดี?", blank=blank).tobytes() == image.tobytes()
 
 
 def changes_only_the_band(image: Image.Image, text: str, *, blank: bool) -> bool:
     before = image.tobytes()
     rendered = render(image, text, blank=blank)
+    assert (rendered.size, rendered.mode) == (image.size, image.mode)
     above = (0, 0, image.width, image.height - int(MAX_BAND * image.height))
-    is_above_unchanged = rendered.crop(above).tobytes() == image.crop(above).tobytes()
-    return rendered.size == image.size and is_above_unchanged and image.tobytes() == before
+    return rendered.crop(above).tobytes() == image.crop(above).tobytes() and image.tobytes() == before
 
 
 @pytest.mark.parametrize("text", [STACKED_MARKS, "a\ud800b", "\u202eabc", LONG, "x" * 10_000, "\u0301", "༼ つ ◕_◕ ༽つ"])
 def test_unusual_text_changes_only_the_band(text: str) -> None:
-    assert changes_only_the_band(photograph(320, 180), text, blank=False)
+    assert changes_only_the_band(photograph(320, 180).convert("L"), text, blank=False)
 
 
-@settings(max_examples=examples(180), suppress_health_check=[*UNCHECKED, HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(60), suppress_health_check=[*UNCHECKED, HealthCheck.function_scoped_fixture])
 @given(st.text(st.characters(), max_size=80), st.integers(1, 300), st.integers(1, 300), st.booleans())
 def test_any_text_on_any_image_changes_only_the_band(text: str, width: int, height: int, blank: bool) -> None:
     assert changes_only_the_band(plain(width, height), text, blank=blank)
 
 
-@pytest.mark.parametrize("size", [(1920, 1080), (1080, 1920)])
 @pytest.mark.parametrize(
-    "text", ["The glacier carved this valley two million years ago", "今天我们来看一看这座城市的历史"]
+    ("size", "text"),
+    [
+        ((1920, 1080), "The glacier carved this valley two million years ago"),
+        ((1080, 1920), "今天我们来看一看这座城市的历史"),
+    ],
 )
 def test_ocr_reads_the_text_at_384_pixels(size: tuple[int, int], text: str) -> None:
     rendered = render(photograph(*size), text).resize((384, 384), Image.Resampling.LANCZOS)
     read = "".join(line.text for line in load_ocr()(np.asarray(rendered)) if line.top > 0.7)
-    letters = [c for c in text.casefold() if c.isalnum()]
-    assert "".join(c for c in read.casefold() if c.isalnum()) == "".join(letters)
+    letters, expected = ("".join(filter(str.isalnum, words.casefold())) for words in (read, text))
+    assert letters == expected

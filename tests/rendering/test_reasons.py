@@ -69,7 +69,7 @@ CAUSES = {
 }
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(80))
 @given(cases(max_frames=40), st.sampled_from(sorted(CAUSES)), st.sampled_from([0.25, 0.75]))
 def test_role_and_first_sentence_give_the_same_cause(case, method, max_share):
     options = case.options if method == "gcr" else {"max_share": max_share}

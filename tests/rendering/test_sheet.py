@@ -21,7 +21,7 @@ def box_of(image: Image.Image, colour: tuple[int, int, int]) -> tuple[int, int]:
     return int(np.ptp(columns)) + 1, int(np.ptp(rows)) + 1
 
 
-@pytest.mark.parametrize("count", [0, 1, 8, 32, 64, 256])
+@pytest.mark.parametrize("count", [0, 1, 8, 64])
 def test_sheet_has_the_given_width_and_a_bounded_height(count):
     drawn = sheet([card(text="word")] * count, title="Why?")
     assert drawn.width == 1600

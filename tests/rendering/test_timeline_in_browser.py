@@ -10,7 +10,6 @@ from helpers.browser import PATIENCE_S, settles
 from helpers.report_views import image_url
 
 HOUR_S = 3600.0
-SIZES = ((390, 844), (1920, 1080))
 ROLES = ("ground", "visual", "context", "refined")
 
 
@@ -23,6 +22,7 @@ class Line:
         self.page.set_default_timeout(1000 * PATIENCE_S)
         data = self.sample() | data
         start = (
+            "addEventListener('pointermove', (e) => { window.pointed = `${e.clientX} ${e.clientY}` });"
             "window.calls = []; window.line = framesift.drawTimeline(document.getElementById('here'), {"
             f"...{json.dumps(data)}, onSeek: (t) => calls.push(t), onWindow: (a, b) => calls.push([a, b]),"
             "onFrame: (id) => calls.push(id),"
@@ -32,7 +32,7 @@ class Line:
         modules = "".join(f"<script type=module>{text}</script>" for text in scripts)
         style = read_asset(f"{ASSETS}/timeline.css") + f"body {{ margin: 0 }} #here {{ margin: {above}px 20px 0 }}"
         self.page.set_content(f"<style>{style}</style><div id=here></div>{modules}")
-        assert self.settles(lambda: self.page.evaluate("Boolean(window.line)"))
+        self.page.wait_for_selector(".tl-axis", state="attached")
 
     @staticmethod
     def sample():
@@ -83,8 +83,12 @@ class Line:
             self.page.keyboard.press(key)
 
     def point(self, share, y):
+        """Move the pointer there, and wait until the page has noticed."""
         box = self.box()
-        self.page.mouse.move(box["x"] + 10 + share * (box["width"] - 20), box["y"] + y)
+        x, y = round(box["x"] + 10 + share * (box["width"] - 20)), round(box["y"] + y)
+        self.page.evaluate("window.pointed = ''")
+        self.page.mouse.move(x, y)
+        assert self.settles(lambda: self.page.evaluate("pointed") == f"{x} {y}")
 
 
 @pytest.fixture
@@ -274,7 +278,7 @@ def test_scale_is_fixed_and_what_exceeds_it_is_cut_off_and_marked(draw):
     assert line.settles(lambda: "above the end of the scale (0.300)" in line.page.text_content(".tl-tip"))
 
 
-@pytest.mark.parametrize("size", SIZES, ids=lambda size: str(size[0]))
+@pytest.mark.parametrize("size", [(390, 844), pytest.param((1920, 1080), marks=pytest.mark.slow)])
 def test_tip_covers_nothing_under_the_pointer_and_stays_in_the_window(draw, size):
     line = draw(size=size)
     for above in (40, size[1] // 3, size[1] - 330):
