@@ -98,10 +98,8 @@ def test_text_modes_stand_in_the_papers_order_with_their_gains():
     modes = ("aligned", "none", "shuffled", "prompt", "blank", "tagged")
     made = layouts.text_modes_table([one for mode in modes for one in answers(text_mode=mode)])
     assert column(made, "Input") == list(layouts.TEXT_MODE_TITLES.values())
-    assert column(made, "Verdict")[0] == "–" and set(column(made, "Verdict")[1:]) <= {
-        "distinguishable",
-        "not distinguishable",
-    }
+    verdicts = column(made, "Verdict")
+    assert verdicts[0] == "–" and set(verdicts[1:]) <= {"distinguishable", "not distinguishable"}
 
 
 def test_efficiency_table_adds_up_the_papers_two_parts():
@@ -115,8 +113,8 @@ def test_pairs_say_how_many_questions_they_do_not_share():
 
 
 def test_settings_are_compared_with_the_defaults():
-    made = layouts.sensitivity_table([*answers(), *answers(options={"gate": 0.2}), *answers(options={"gate": 0.3})])
-    assert column(made, "against") == ["gcr", "gcr"]
+    made = layouts.sensitivity_table([*answers(), *answers(options={"gate": 0.2})])
+    assert column(made, "against") == ["gcr"]
 
 
 def test_categories_have_a_column_for_each_method():
@@ -136,9 +134,8 @@ def test_mean_of_categories_weighs_each_the_same():
 
 
 def test_task_types_join_into_families():
-    rows = layouts.in_families(
-        [row(dataset="videomme", categories=("a", "b", "c"))], {"videomme": {"a": "x", "b": "x"}}
-    )
+    families = {"videomme": {"a": "x", "b": "x"}}
+    rows = layouts.in_families([row(dataset="videomme", categories=("a", "b", "c"))], families)
     assert rows[0].categories == ("x", "c")
 
 

@@ -98,11 +98,9 @@ def test_own_video_file_gives_the_candidates(tmp_path, config, clip):
 
 
 def test_vectors_that_are_none_are_an_error(tmp_path, config):
-    for name, content in (("a.npy", b"x"), ("b.npy", None), ("missing.npy", None)):
-        if content is not None:
-            (tmp_path / name).write_bytes(content)
-        elif name == "b.npy":
-            np.save(tmp_path / name, np.zeros(3))
+    (tmp_path / "damaged.npy").write_bytes(b"x")
+    np.save(tmp_path / "one_row.npy", np.zeros(3))
+    for name in ("damaged.npy", "one_row.npy", "missing.npy"):
         with pytest.raises(InputError, match=r"expected a .npy file"):
             run_evidence_set(transcripts(tmp_path, vectors=name), choices("topk"), config)
 

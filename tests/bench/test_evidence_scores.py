@@ -47,28 +47,6 @@ def test_question_without_moments_can_not_be_scored():
     assert score_times(item(), [1.0]) is None
 
 
-def test_moments_alone_say_nothing_of_scenes():
-    found = score_times(item(moments_s=(1.0,)), [1.0])
-    assert found.inside is None and found.scenes_hit is None and found.unified is None
-
-
-def test_frames_spread_evenly_over_equal_scenes_score_one():
-    found = score_times(item(scenes=scenes([(0, 10)], [(20, 30)])), [1.0, 2.0, 21.0, 22.0])
-    assert (found.inside, found.scenes_hit, found.unified) == pytest.approx((1.0, 1.0, 1.0))
-
-
-def test_scene_left_out_costs_recall_and_balance():
-    # rate 1, recall 1/2, best spread cos 45°
-    found = score_times(item(scenes=scenes([(0, 10)], [(20, 30)])), [1.0, 2.0])
-    assert found.scenes_hit == 0.5 and found.unified == pytest.approx((0.5 * 0.5**0.5) ** (1 / 3))
-
-
-def test_long_scene_is_due_no_more_than_an_equal_part():
-    # Two frames each: less than nine tenths for the long scene, but half; the best spread is the equal one.
-    found = score_times(item(scenes=scenes([(0, 90)], [(100, 110)])), [1.0, 50.0, 101.0, 109.0])
-    assert found.unified == pytest.approx(1.0)
-
-
 spans = st.tuples(st.integers(0, 60), st.integers(1, 15)).map(lambda s: (s[0], s[0] + s[1]))
 
 

@@ -10,18 +10,19 @@ from helpers.published_annotations import item, write
 
 
 @pytest.mark.parametrize(
-    "row",
+    "content",
     [
-        {"id": "a", "times_s": [1.0, 2.0]},
-        {"question_id": "a", "frame_timestamps": [1, 2]},
-        {"id": "a", "keyframe_indices": [25, 50], "fps": 25},
-        {"q_uid": "a", "frame_idx": [30.0, 60.0]},
-        {"uid": "a", "frames_used": [2, 4], "timestamps_used": [1.0, 2.0]},
+        [{"id": "a", "times_s": [1.0, 2.0]}, {"id": "elsewhere", "times_s": [9]}],
+        [{"question_id": "a", "frame_timestamps": [1, 2]}],
+        [{"id": "a", "keyframe_indices": [25, 50], "fps": 25}],
+        [{"q_uid": "a", "frame_idx": [30.0, 60.0]}],
+        [{"uid": "a", "frames_used": [2, 4], "timestamps_used": [1.0, 2.0]}],
+        {"a": [30, 60], "elsewhere": [3]},
+        {"a": {"times_s": [1.0, 2.0]}},
     ],
-    ids=["times_s", "frame_timestamps", "keyframe_indices", "frame_idx", "timestamps_used"],
 )
-def test_other_peoples_frames_are_read_in_seconds(tmp_path, row):
-    path = write(tmp_path / "frames.json", [row, {"id": "elsewhere", "times_s": [9]}])
+def test_other_peoples_frames_are_read_in_seconds(tmp_path, content):
+    path = write(tmp_path / "frames.json", content)
     assert read_selections(path, [item("a")], fps=30.0) == {"a": [1.0, 2.0]}
 
 
@@ -30,16 +31,19 @@ def test_rate_may_be_given_for_each_video(tmp_path):
     assert read_selections(path, [item("a", video="v")], fps={"v": 5.0}) == {"a": [2.0]}
 
 
-def test_frames_of_other_questions_alone_are_errors(tmp_path):
-    path = write(tmp_path / "frames.json", [{"id": "elsewhere", "times_s": [9]}])
-    with pytest.raises(InputError, match="none of the 1 entries"):
-        read_selections(path, [item("a")])
-
-
-def test_entry_without_frames_is_named(tmp_path):
-    path = write(tmp_path / "frames.json", [{"id": "a"}])
-    with pytest.raises(InputError, match="entry 1 has no frames; expected one of times_s"):
-        read_selections(path, [item("a")])
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ([{"id": "elsewhere", "times_s": [9]}], "none of the 1 entries"),
+        ([{"id": "a"}], "entry 1 has no frames; expected one of times_s"),
+        ([{"id": "a", "times_s": [1]}, {"id": "a", "times_s": [2]}], "'a' occurs more than once"),
+        ([[30], [60]], "2 lists of frames without ids for 3 questions"),
+        ({"a": [10]}, "no frame rate, and v.mp4 does not exist; give the rate of each video"),
+    ],
+)
+def test_list_that_can_not_be_used_is_an_error(tmp_path, content, message):
+    with pytest.raises(InputError, match=message):
+        read_selections(write(tmp_path / "frames.json", content), [item("a")], ids=["a", "b", "c"])
 
 
 def test_frame_numbers_become_times_by_the_video_itself(tmp_path):
@@ -60,22 +64,6 @@ def test_lists_without_ids_are_in_the_annotations_order(tmp_path):
     assert read_selections(path, chosen, fps=30.0, ids=["a", "b", "c"]) == {"b": [2.0], "c": []}
 
 
-def test_lists_without_ids_must_be_one_per_question(tmp_path):
-    path = write(tmp_path / "aks.json", [[30], [60]])
-    with pytest.raises(InputError, match="2 lists of frames without ids for 3 questions"):
-        read_selections(path, [item("a")], fps=30.0, ids=["a", "b", "c"])
-
-
-def test_frame_numbers_by_question_are_read(tmp_path):
-    path = write(tmp_path / "qca.json", {"a": [50, 75], "elsewhere": [3]})
-    assert read_selections(path, [item("a")], fps=25.0) == {"a": [2.0, 3.0]}
-
-
-def test_object_of_rows_takes_its_keys_as_ids(tmp_path):
-    path = write(tmp_path / "rows.json", {"a": {"times_s": [1.0]}})
-    assert read_selections(path, [item("a")]) == {"a": [1.0]}
-
-
 def test_one_rate_that_places_a_frame_after_the_end_is_refused(tmp_path):
     path = write(tmp_path / "frames.json", {"a": [10, 310]})
     long = item("a", duration_s=10.0)
@@ -87,18 +75,6 @@ def test_one_rate_that_places_a_frame_after_the_end_is_refused(tmp_path):
 def test_frames_after_the_end_are_counted():
     times = {"a": [11.5], "b": [11.0], "c": []}
     assert count_past_end([item(name, duration_s=10.0) for name in "abc"], times) == 1
-
-
-def test_frame_numbers_without_a_rate_or_a_video_are_an_error(tmp_path):
-    path = write(tmp_path / "frames.json", {"a": [10]})
-    with pytest.raises(InputError, match="no frame rate, and v.mp4 does not exist; give the rate of each video"):
-        read_selections(path, [item("a")])
-
-
-def test_two_entries_of_one_question_are_an_error(tmp_path):
-    path = write(tmp_path / "frames.json", [{"id": "a", "times_s": [1]}, {"id": "a", "times_s": [2]}])
-    with pytest.raises(InputError, match="'a' occurs more than once"):
-        read_selections(path, [item("a")])
 
 
 @pytest.mark.parametrize(

@@ -20,12 +20,6 @@ def test_mcnemar_is_the_two_sided_binomial_test(first, second):
     assert mcnemar(first, second) == mcnemar(second, first) == pytest.approx(min(1.0, 2 * tail))
 
 
-def test_mcnemar_of_known_values():
-    assert mcnemar(1, 9) == pytest.approx(0.021484375)
-    assert mcnemar(0, 5) == 0.0625
-    assert mcnemar(0, 0) == mcnemar(7, 7) == 1.0
-
-
 def test_mcnemar_agrees_with_scipy_on_many_questions():
     stats = pytest.importorskip("scipy.stats")
     assert mcnemar(900, 1100) == pytest.approx(stats.binomtest(900, 2000).pvalue)
@@ -36,10 +30,6 @@ def test_share_of_single_questions_has_wilsons_interval():
     # Wilson's for 50 of 100 is 0.4038 … 0.5962; Student's t with 99 degrees makes it a little wider.
     found = share_interval([1] * 50 + [0] * 50, alone(100))
     assert found == pytest.approx((0.5, 0.4026, 0.5974), abs=5e-4)
-
-
-def test_share_weighs_every_question_the_same():
-    assert share_interval([1, 1, 1, 0], [0, 0, 0, 1]).value == 0.75
 
 
 def test_questions_that_stand_and_fall_together_count_as_one():
@@ -60,14 +50,7 @@ def test_one_video_gives_no_interval():
     assert difference_interval([1, 0, 1], [0, 0, 0])[1:] == (-1.0, 1.0)
 
 
-@given(st.lists(st.tuples(st.booleans(), st.integers(0, 8)), min_size=1, max_size=60))
-def test_interval_holds_its_value_and_stays_in_range(pairs):
-    hits, videos = zip(*pairs, strict=True)
-    value, low, high = share_interval(hits, videos)
-    assert 0 <= low <= value + 1e-12 and value - 1e-12 <= high <= 1
-
-
-@given(st.lists(st.tuples(st.floats(0, 1), st.integers(0, 8)), min_size=1, max_size=60))
+@given(st.lists(st.tuples(st.booleans() | st.floats(0, 1), st.integers(0, 8)), min_size=1, max_size=60))
 def test_interval_of_a_mean_of_shares_holds_its_value_and_stays_in_range(pairs):
     shares, videos = zip(*pairs, strict=True)
     value, low, high = share_interval(shares, videos)
@@ -99,12 +82,6 @@ def test_bootstrap_draws_whole_videos():
     assert (found.high - found.low) / np.subtract(*np.quantile(slow, [0.975, 0.025])) == pytest.approx(1.045, abs=0.04)
 
 
-def test_order_of_questions_changes_nothing():
-    values, videos = np.array([1, 0, -1, 1, 0, 0]), np.array([0, 0, 1, 2, 2, 3])
-    order = [5, 3, 1, 0, 2, 4]
-    assert difference_interval(values[order], videos[order]) == pytest.approx(difference_interval(values, videos))
-
-
 @pytest.mark.parametrize("videos", [12, 60])
 def test_intervals_cover_the_truth_as_often_as_they_say(videos):
     rng = np.random.default_rng(7)
@@ -119,17 +96,6 @@ def test_intervals_cover_the_truth_as_often_as_they_say(videos):
         differences += difference.low <= 0.0 <= difference.high
     # Three standard errors of 400 runs at 95 % are 3.3 points; too wide is the safe side.
     assert shares / runs >= 0.917 and differences / runs >= 0.917
-
-
-def test_treating_questions_of_one_video_as_independent_would_not_cover():
-    rng = np.random.default_rng(8)
-    naive = clustered = 0
-    for _ in range(300):
-        codes = np.repeat(alone(40), 6)
-        hits = rng.random(240) < rng.beta(0.6, 0.4, 40)[codes]
-        clustered += share_interval(hits, codes).low <= 0.6 <= share_interval(hits, codes).high
-        naive += share_interval(hits, alone(240)).low <= 0.6 <= share_interval(hits, alone(240)).high
-    assert naive / 300 < 0.85 and clustered / 300 > 0.91
 
 
 def test_holm_multiplies_by_the_tests_that_are_left():
