@@ -79,13 +79,18 @@ def test_model_of_no_family_gets_pictures_by_its_own_processor(reader_of, exhibi
     assert int((inputs["input_ids"] == image).sum()) == 5 * 25  # the token in the question is none
 
 
-def test_template_that_moves_images_to_the_front_keeps_each_frame_after_its_time(folders, exhibit, question, tmp_path):
-    shutil.copytree(folders["other"], tmp_path / "front")
-    (tmp_path / "front" / "chat_template.jinja").write_text(
+@pytest.fixture
+def copy(folders, tmp_path):
+    """A copy of the model of no known family, which a test changes."""
+    return shutil.copytree(folders["other"], tmp_path / "copy")
+
+
+def test_template_that_moves_images_to_the_front_keeps_each_frame_after_its_time(copy, exhibit, question):
+    (copy / "chat_template.jinja").write_text(
         "{% for part in messages[0]['content'] if part['type'] == 'image' %}<image>{% endfor %}"
         "{% for part in messages[0]['content'] if part['type'] == 'text' %}{{ part['text'] }}{% endfor %}"
     )
-    model = LocalReader(str(tmp_path / "front"), device="cpu")
+    model = LocalReader(str(copy), device="cpu")
     text = model._inputs.tokenizer.decode(model.prepare(compose(exhibit, question, "none"))["input_ids"][0])
     assert "Frame 2 [0:00:03.000]:<image>" in text
 
@@ -99,24 +104,21 @@ def test_processor_without_its_packages_names_the_extra(folders, monkeypatch):
         LocalReader(str(folders["other"]), device="cpu")
 
 
-def test_model_without_chat_template_is_an_error(folders, tmp_path):
-    shutil.copytree(folders["other"], tmp_path / "base")
-    (tmp_path / "base" / "chat_template.jinja").unlink()
-    with pytest.raises(InputError, match="no chat template"):
-        LocalReader(str(tmp_path / "base"), device="cpu")
+@pytest.mark.parametrize(
+    ("template", "message"), [("", "no chat template"), ("{{ 1 / 0 }}", "chat template that can't be used")]
+)
+def test_model_without_a_usable_chat_template_is_an_error(copy, template, message):
+    (copy / "chat_template.jinja").unlink()
+    if template:
+        (copy / "chat_template.jinja").write_text(template)
+    with pytest.raises(InputError, match=message):
+        LocalReader(str(copy), device="cpu")
 
 
-def test_chat_template_that_fails_is_an_error(folders, tmp_path):
-    shutil.copytree(folders["other"], tmp_path / "failing")
-    (tmp_path / "failing" / "chat_template.jinja").write_text("{{ 1 / 0 }}")
-    with pytest.raises(InputError, match="chat template that can't be used"):
-        LocalReader(str(tmp_path / "failing"), device="cpu")
-
-
-def test_older_template_file_is_read(folders, tmp_path):
-    shutil.copytree(folders["other"], tmp_path / "older")
-    (tmp_path / "older" / "chat_template.jinja").unlink()
+def test_older_template_file_is_read(copy, exhibit, question):
+    (copy / "chat_template.jinja").unlink()
     template = "<{{ messages[0]['content'][0]['text'] }}|"
-    (tmp_path / "older" / "chat_template.json").write_text(json.dumps({"chat_template": template}))
-    inputs = LocalReader(str(tmp_path / "older"), device="cpu")._inputs
-    assert (inputs._before, inputs._after) == ("<", "|")
+    (copy / "chat_template.json").write_text(json.dumps({"chat_template": template}))
+    model = LocalReader(str(copy), device="cpu")
+    text = model._inputs.tokenizer.decode(model.prepare(compose(exhibit, question, "none"))["input_ids"][0])
+    assert text.startswith("<Frame 1 ") and text.endswith("|")

@@ -8,6 +8,7 @@ from framesift.readers.base import stream_answer
 from framesift.readers.openai import OpenAIReader
 from framesift.readers.parsing import readable_pieces
 from framesift.types import Answer
+from helpers.silent_server import FIRST_PIECE, SilentServer
 
 OPEN = fs.Question("When does he leave?")
 
@@ -70,23 +71,26 @@ def test_lost_connection_is_one_sentence(server, exhibit):
         streamed(exhibit, server)
 
 
-def test_error_inside_a_stream_is_explained(server, exhibit):
-    event = b'data: {"error": {"message": "The prompt is too long: maximum context length is 9", "code": 400}}\n\n'
-    server.replies.append((200, event, {}))
-    with pytest.raises(ReaderError, match="exceed the context of reader-7b"):
+CHUNK = (
+    b'data: {"id": "1", "object": "chat.completion.chunk", "created": 0, "model": "m", "choices": [{"index": 0, '
+    b'"delta": {"content": "He"}, "finish_reason": null}]}\n\n'
+)
+ERROR = b'data: {"error": {"message": "The prompt is too long: maximum context length is 9", "code": 400}}\n\n'
+
+
+@pytest.mark.parametrize(
+    ("stream", "message"),
+    [(ERROR, "exceed the context of reader-7b"), (b"data: {broken\n\n", "did not return a chat completion")],
+)
+def test_failure_inside_a_stream_is_one_sentence(server, exhibit, stream, message):
+    server.replies.append((200, stream, {}))
+    with pytest.raises(ReaderError, match=message):
         streamed(exhibit, server)
 
 
 def test_stream_that_ends_early_is_noted(server, exhibit):
-    chunk = b'data: {"id": "1", "object": "chat.completion.chunk", "created": 0, "model": "m", "choices": [{"index": 0,'
-    server.replies.append((200, chunk + b' "delta": {"content": "He"}, "finish_reason": null}]}\n\n', {}))
+    server.replies.append((200, CHUNK, {}))
     assert "the reply is incomplete" in streamed(exhibit, server)[1].note
-
-
-def test_broken_stream_is_one_sentence(server, exhibit):
-    server.replies.append((200, b"data: {broken\n\n", {}))
-    with pytest.raises(ReaderError, match="did not return a chat completion"):
-        streamed(exhibit, server)
 
 
 def test_truncated_stream_is_noted(server, exhibit):
@@ -94,16 +98,13 @@ def test_truncated_stream_is_noted(server, exhibit):
     assert "truncated after 512 tokens" in streamed(exhibit, server)[1].note
 
 
-def test_closing_the_iterator_closes_the_connection(server, exhibit, monkeypatch):
-    server.words = "He leaves at seven." * 20
-    reader = OpenAIReader(server.url)
-    opened = []
-    send = reader._send
-    monkeypatch.setattr(reader, "_send", lambda *args, **kw: opened.append(send(*args, **kw)) or opened[-1])
-    pieces = stream_answer(exhibit, OPEN, text_mode="aligned", reader=reader)
-    assert next(pieces)
+def test_closing_the_iterator_closes_the_connection(exhibit):
+    silent = SilentServer(FIRST_PIECE)
+    pieces = stream_answer(exhibit, OPEN, text_mode="aligned", reader=OpenAIReader(silent.url))
+    assert next(pieces) == "The"
     pieces.close()
-    assert opened[0][0].response.is_closed
+    assert silent.ended.wait(60)
+    silent.listener.close()
 
 
 def test_reader_without_streams_gives_the_answer_only(exhibit):

@@ -5,58 +5,41 @@ import pytest
 import framesift as fs
 from framesift.errors import OptionError
 from framesift.readers.prompts import compose
-from framesift.readers.time_formats import (
-    TIME_FORMATS,
-    mark_times,
-    native_time_format,
-    resolve_time_format,
-)
+from framesift.readers.time_formats import mark_times, resolve_time_format
 
 TIMES_S = (0.0, 12.34, 3725.96)
 DURATION_S = 4000.5
 
 
-def marks(time_format):
-    return mark_times(time_format, TIMES_S, DURATION_S)
+# The captions of three frames, with IMAGE in place of the frames.
+CAPTIONS = {
+    "qwen3-vl": "<0.0 seconds>IMAGE<12.3 seconds>IMAGE<3726.0 seconds>",
+    "gemma4": "00:00 IMAGE 00:12 IMAGE 62:05 ",
+    "llava-video": "IMAGEIMAGE",
+    "internvl": "Frame1: IMAGE\nFrame2: IMAGE\nFrame3: ",
+    "smolvlm": "You are provided the following series of 3 frames from a 1:06:40 [H:MM:SS] video.\n"
+    "\nFrame from 00:00:IMAGE\nFrame from 00:12:IMAGE\nFrame from 62:05:",
+}
 
 
-def test_qwen3_vl_has_seconds_with_one_digit_directly_before_each_frame():
-    assert marks("qwen3-vl").captions == ("<0.0 seconds>", "<12.3 seconds>", "<3726.0 seconds>")
+@pytest.mark.parametrize("time_format", CAPTIONS)
+def test_times_are_written_as_the_family_was_trained_with(time_format):
+    written = mark_times(time_format, TIMES_S, DURATION_S)
+    assert "IMAGE".join(written.captions) == CAPTIONS[time_format]
+    assert written.has_times is (time_format != "internvl")
+    assert len(set(written.labels)) == 3
 
 
-def test_gemma4_has_whole_minutes_and_seconds_and_a_space_between_frames():
-    assert "IMAGE".join(marks("gemma4").captions) == "00:00 IMAGE 00:12 IMAGE 62:05 "
-
-
-def test_llava_video_has_one_sentence_and_no_captions():
-    assert set(marks("llava-video").captions) == {""}
-    assert marks("llava-video").line == (
+def test_llava_video_has_the_times_in_one_sentence():
+    assert mark_times("llava-video", TIMES_S, DURATION_S).line == (
         "The video lasts for 4000.50 seconds, and 3 frames are sampled from it. These frames are located at "
         "0.00s,12.34s,3725.96s.Please answer the following questions related to this video."
     )
 
 
-def test_internvl_numbers_the_frames_and_states_no_time():
-    assert "IMAGE".join(marks("internvl").captions) == "Frame1: IMAGE\nFrame2: IMAGE\nFrame3: "
-    assert marks("internvl").line == "" and not marks("internvl").has_times
-
-
-def test_smolvlm_introduces_the_series_and_puts_each_time_on_a_line():
-    assert "IMAGE".join(marks("smolvlm").captions) == (
-        "You are provided the following series of 3 frames from a 1:06:40 [H:MM:SS] video.\n"
-        "\nFrame from 00:00:IMAGE\nFrame from 00:12:IMAGE\nFrame from 62:05:"
-    )
-
-
-def test_every_format_but_auto_has_a_caption_and_a_label_for_each_frame():
-    for time_format in TIME_FORMATS[1:]:
-        written = marks(time_format)
-        assert len(written.captions) == len(written.labels) == len(set(written.labels)) == 3
-
-
 def test_auto_finds_the_family_in_names_paths_and_model_types():
     families = {
-        "qwen3-vl": ["Qwen/Qwen3-VL-8B-Instruct", "qwen3-vl:8b", "Qwen3VL-2B-Q4_K_M.gguf", "qwen3_vl", "Qwen3.5-9B"],
+        "qwen3-vl": ["Qwen/Qwen3-VL-8B", "qwen3-vl:8b", "Qwen3VL-2B-Q4_K_M.gguf", "/internvl/qwen3_vl", "Qwen3.5-9B"],
         "gemma4": ["google/gemma-4-E4B-it", "gemma4:e4b", "/models/gemma-4-31B/"],
         "llava-video": ["lmms-lab/LLaVA-Video-7B-Qwen2", "llava-video-7b"],
         "internvl": ["OpenGVLab/InternVL3_5-8B", "internvl", "InternVL3-2B-hf"],
@@ -69,10 +52,6 @@ def test_auto_finds_the_family_in_names_paths_and_model_types():
 def test_auto_is_the_clock_for_any_other_model():
     for name in ("", "Qwen/Qwen2.5-VL-7B-Instruct", "Qwen3-8B", "google/gemma-3-4b-it", "llava-next-video", "gpt-5"):
         assert resolve_time_format("auto", name) == "clock"
-
-
-def test_the_last_part_of_a_path_decides():
-    assert native_time_format("/data/internvl-tests/Qwen3-VL-2B") == "qwen3-vl"
 
 
 def test_a_named_format_is_used_for_any_model_and_none_without_times():
