@@ -9,15 +9,7 @@ from PIL import Image, ImageDraw, ImageFont
 from framesift._utils.optional import is_installed
 from framesift.errors import MissingExtra
 from framesift.text import ocr
-from framesift.text.ocr import (
-    LineTrack,
-    ScreenLine,
-    is_same_frame,
-    join_rows,
-    read_screen,
-    thumbnail,
-    without_logos,
-)
+from framesift.text.ocr import ScreenLine, join_rows, read_screen
 
 WIDTH, HEIGHT = 480, 270
 needs_ocr = pytest.mark.skipif(
@@ -49,33 +41,13 @@ def triples(events):
     return [(event.start_s, event.end_s, event.text) for event in events]
 
 
-@pytest.fixture
-def readings(monkeypatch):
-    """The frames that are read; the OCR itself is unchanged."""
-    counted = []
-    load = ocr.load_ocr
-
-    def load_counting():
-        read = load()
-        return lambda frame: counted.append(frame) or read(frame)
-
-    monkeypatch.setattr(ocr, "load_ocr", load_counting)
-    return counted
-
-
 @needs_ocr
-def test_text_lasts_from_first_to_last_appearance():
-    shown = subtitle("Nothing to worry about")
-    events = read_all([draw_frame(), shown, shown, shown, draw_frame()])
-    assert triples(events) == [(1, 3, "Nothing to worry about")]
-    assert events[0].source == "screen"
-
-
-@needs_ocr
-def test_each_burned_in_subtitle_is_one_event():
-    lines = ["You broke my heart", "I should just crush you", "The world has changed"]
+def test_each_burned_in_subtitle_is_one_event_from_its_first_to_its_last_appearance():
+    lines = ["You broke my heart", "The world has changed"]
     frames = [subtitle(line, shade=40 + 30 * k) for line in lines for k in range(2)]
-    assert triples(read_all(frames)) == [(2 * k, 2 * k + 1, line) for k, line in enumerate(lines)]
+    events = read_all([draw_frame(), *frames])
+    assert triples(events) == [(2 * k + 1, 2 * k + 2, line) for k, line in enumerate(lines)]
+    assert {event.source for event in events} == {"screen"}
 
 
 @needs_ocr
@@ -85,17 +57,9 @@ def test_subtitle_of_two_lines_is_one_event():
 
 
 @needs_ocr
-def test_unchanged_frames_are_read_once(readings):
-    events = read_all([subtitle("Quiet on set")] * 6)
-    assert len(readings) == 1
-    assert triples(events) == [(0, 5, "Quiet on set")]
-
-
-@needs_ocr
-def test_changed_line_in_an_otherwise_unchanged_frame_is_read(readings):
-    events = read_all([subtitle("Two minutes left"), subtitle("Speed up please")])
-    assert len(readings) == 2
-    assert [event.text for event in events] == ["Two minutes left", "Speed up please"]
+def test_changed_line_in_an_otherwise_unchanged_frame_is_read():
+    events = read_all([subtitle("Two minutes left")] * 3 + [subtitle("Speed up please")])
+    assert triples(events) == [(0, 2, "Two minutes left"), (3, 3, "Speed up please")]
 
 
 @pytest.mark.slow
@@ -132,11 +96,6 @@ def test_progress_ends_at_the_last_frame():
     calls = []
     read_all([draw_frame()] * 3, progress=lambda stage, done, total: calls.append((done, total)))
     assert calls == [(0, 3.0), (0, 3.0), (1, 3.0), (2, 3.0)]  # first before the model is loaded
-
-
-def test_no_frames_give_no_events(monkeypatch):
-    monkeypatch.setattr(ocr, "load_ocr", lambda: lambda frame: [])
-    assert read_screen([], duration_s=10.0) == []
 
 
 def line(text, *, confidence=0.9, box=(0.3, 0.85, 0.7, 0.92)):
@@ -178,38 +137,31 @@ def test_running_clock_at_the_edge_is_a_logo(scripted):
     assert scripted(*([clock(k)] for k in range(6))) == []
 
 
-def test_partly_read_logo_is_dropped_with_the_logo():
-    box = (0.02, 0.02, 0.3, 0.08)
-    logo = LineTrack(line("ACME TV NEWS", box=box), line("ACME TV NEWS", box=box), 0.0, 9.0, frames=9)
-    half = LineTrack(line("ACM", box=(0.02, 0.02, 0.1, 0.08)), line("ACM"), 4.0, 4.0)
-    assert without_logos([logo, half], 10) == []
+def test_partly_read_logo_is_dropped_with_the_logo(scripted):
+    logo = [line("ACME TV NEWS", box=(0.02, 0.02, 0.3, 0.08))]
+    partly = [line("ACM", box=(0.02, 0.02, 0.1, 0.08))]
+    assert scripted(*[logo] * 4, partly, *[logo] * 5) == []
 
 
-def test_permanent_text_in_the_middle_is_kept():
-    title = line("The theory of everything", box=(0.2, 0.45, 0.8, 0.55))
-    track = LineTrack(title, title, 0.0, 9.0, frames=10)
-    assert without_logos([track], 10) == [track]
+def test_permanent_text_in_the_middle_is_kept(scripted):
+    title = [line("The theory of everything", box=(0.2, 0.45, 0.8, 0.55))]
+    assert triples(scripted(*[title] * 10)) == [(0, 9, "The theory of everything")]
 
 
-def test_boxes_side_by_side_are_one_line():
-    parts = [line("40 YEARS", box=(0.3, 0.5, 0.5, 0.56)), line("LATER", box=(0.52, 0.5, 0.64, 0.56))]
-    assert [part.text for part in join_rows(parts[::-1])] == ["40 YEARS LATER"]
+def test_only_boxes_side_by_side_are_one_line():
+    adjoining = [line("LATER", box=(0.52, 0.5, 0.64, 0.56)), line("40 YEARS", box=(0.3, 0.5, 0.5, 0.56))]
+    distant = [line("HOME 2", box=(0.0, 0.0, 0.12, 0.06)), line("LIVE", box=(0.9, 0.0, 1.0, 0.06))]
+    assert [part.text for part in join_rows(adjoining)] == ["40 YEARS LATER"]
+    assert [part.text for part in join_rows(distant)] == ["HOME 2", "LIVE"]
 
 
-def test_distant_texts_on_one_row_stay_separate():
-    parts = [line("HOME 2", box=(0.0, 0.0, 0.12, 0.06)), line("LIVE", box=(0.9, 0.0, 1.0, 0.06))]
-    assert [part.text for part in join_rows(parts)] == ["HOME 2", "LIVE"]
-
-
-def test_compression_noise_does_not_change_a_frame():
+def test_frames_that_differ_only_by_noise_are_read_once(monkeypatch):
+    noise, read = np.random.default_rng(1).normal(0, 6, (HEIGHT, WIDTH, 3)), []
     shown = subtitle("Memory override in progress")
-    noise = np.random.default_rng(1).normal(0, 6, shown.shape)
     noisy = (shown + noise).clip(0, 255).astype(np.uint8)
-    assert is_same_frame(thumbnail(shown), thumbnail(noisy))
-
-
-def test_frames_of_different_sizes_differ():
-    assert not is_same_frame(thumbnail(draw_frame()), thumbnail(draw_frame()[:200]))
+    monkeypatch.setattr(ocr, "load_ocr", lambda: lambda frame: read.append(frame.shape) or [])
+    read_all([shown, noisy, shown[:200]])
+    assert read == [(HEIGHT, WIDTH, 3), (200, WIDTH, 3)]
 
 
 @pytest.mark.parametrize("package", ["rapidocr", "onnxruntime"])

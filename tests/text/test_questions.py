@@ -54,23 +54,22 @@ def test_json_holds_texts_or_objects_with_benchmark_keys(tmp_path):
 
 
 def test_jsonl_skips_blank_lines(tmp_path):
-    assert [row.question.text for row in _read(tmp_path, "q.jsonl", '"One?"\n\n{"question": "Two?"}\n')] == [
-        "One?",
-        "Two?",
-    ]
+    rows = _read(tmp_path, "q.jsonl", '"One?"\n\n{"question": "Two?"}\n')
+    assert [row.question.text for row in rows] == ["One?", "Two?"]
 
 
-def test_csv_has_options_in_one_cell_or_in_columns(tmp_path):
-    (one,) = _read(tmp_path, "one.csv", "question,options\nWhich?,this | that\n")
-    (two,) = _read(tmp_path, "two.csv", 'Question,A,B\n"Which, then?",this,that\n')
-    (three,) = _read(tmp_path, "three.tsv", "question\toption 0\toption 1\nWhich?\tthis\tthat\n")
-    assert one.question.options == two.question.options == three.question.options == ("this", "that")
-    assert two.question.text == "Which, then?"
-
-
-def test_csv_options_may_be_a_json_list(tmp_path):
-    (one,) = _read(tmp_path, "q.csv", 'question,options\nWhich?,"[""a, b"", ""c""]"\n')
-    assert one.question.options == ("a, b", "c")
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("q.csv", 'question,options\n"Which, then?",this | that\n'),
+        ("q.csv", 'question,options\n"Which, then?","[""this"", ""that""]"\n'),
+        ("q.csv", 'Question,A,B\n"Which, then?",this,that\n'),
+        ("q.tsv", "question\toption 0\toption 1\nWhich, then?\tthis\tthat\n"),
+    ],
+)
+def test_csv_has_options_in_one_cell_or_in_columns(tmp_path, name, text):
+    (row,) = _read(tmp_path, name, text)
+    assert row.question == Question("Which, then?", ("this", "that"))
 
 
 def test_text_file_has_one_question_per_line_and_comments(tmp_path):

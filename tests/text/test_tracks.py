@@ -67,7 +67,6 @@ def triples(events):
         ("a.mkv", "subrip", b"<i>Hello</i>\r\nthere", "é, you".encode()),
         ("a.mkv", "ass", b"0,0,Default,,0,0,0,,{\\an8}Hello\\Nthere", "1,0,Default,,0,0,0,,é, you".encode()),
         ("a.mkv", "webvtt", b"Hello\n<c.red>there</c>", "é, <00:00.900>you".encode()),
-        ("a.webm.mkv", "webvtt", b"Hello there", "é, you".encode()),
     ],
 )
 def test_each_codec_gives_the_same_events(tmp_path, name, codec, first, second):
@@ -75,11 +74,6 @@ def test_each_codec_gives_the_same_events(tmp_path, name, codec, first, second):
     events = read_best(path)
     assert triples(events) == [(0.2, 0.7, "Hello there"), (0.8, 1.5, "é, you")]
     assert {e.source for e in events} == {"track"}
-
-
-def test_webvtt_voices_become_speakers(tmp_path):
-    path = make_clip(tmp_path / "a.mkv", ("webvtt", "eng", 1, [(0, 500, b"<v Ann>Hi")]))
-    assert read_best(path)[0].text == "Ann: Hi"
 
 
 def test_times_are_relative_to_the_containers_start(tmp_path):
@@ -132,16 +126,6 @@ def test_track_of_blank_cues_contains_no_events(tmp_path):
     path = make_clip(tmp_path / "a.mkv", ("subrip", "eng", 1, [(0, 500, b" \n"), (600, 900, b"<i></i>")]))
     with pytest.raises(InputError, match="contains no events: its track 1 .* has 2 cues, none with text"):
         read_best(path)
-
-
-@pytest.mark.parametrize("content", [b"", b"not a video" * 99, b"#EXTM3U\n#EXTINF:1,\nfile:///etc/hostname\n"])
-def test_file_that_is_not_a_video_is_an_input_error(tmp_path, content):
-    path = tmp_path / "a.mp4"
-    path.write_bytes(content)
-    with pytest.raises(InputError, match="expected a video such as MP4"):
-        read_best(path)
-    with pytest.raises(InputError, match="does not exist"):
-        read_best(tmp_path / "missing.mp4")
 
 
 def test_language_that_is_not_utf8_has_replacement_characters(tmp_path):

@@ -3,7 +3,6 @@
 import json
 import os
 from itertools import product
-from time import thread_time
 
 import pytest
 from hypothesis import given, settings
@@ -46,25 +45,12 @@ def test_markup_and_invisible_characters_are_removed(tmp_path):
         assert [e.text for e in read_events(put(tmp_path, subrip((1, 2, raw))))] == [text], raw
 
 
-def test_lone_surrogates_are_removed(tmp_path):
-    events = read_events(put(tmp_path, '[{"start": 0, "end": 1, "text": "a\\ud800b"}]'))
-    assert events[0].text == "ab"
-
-
 # File name, content, pattern of the message.
 REJECTED = [
     ("a.srt", "", "a.srt contains no events: it is empty"),
     ("a.vtt", "WEBVTT\n", r"a.vtt contains no events: it has no WebVTT cue; first at 'WEBVTT'"),
-    (
-        "a.srt",
-        "x\n1\n00:00:01,000 --> 00:00:02,000\n \n",
-        r"contains no events: all its cues \(1\) are empty; first at 'x'",
-    ),
-    (
-        "a.srt",
-        "1\n00:00:01,000 --> 00:0x\nHi\n",
-        r"the times of its cues are damaged; first at '00:00:01,000 --> 00:0x'",
-    ),
+    ("a.srt", "x\n1\n00:00:01,000 --> 00:00:02,000\n \n", r"no events: all its cues \(1\) are empty; first at 'x'"),
+    ("a.srt", "1\n00:00:01,000 --> 00:0x\nHi\n", r"times of its cues are damaged; first at '00:00:01,000 --> 00:0x'"),
     ("a.json", "[]", "a.json contains no events"),
     ("a.srt", "Dear diary,\n", "a.srt is not a subtitle file: its ending is that of SubRip.*'Dear diary,'"),
     ("a.txt", "Dear diary," + "y" * 99, "a.txt is not a subtitle file: .*'Dear diary,y{49}…'"),
@@ -113,21 +99,12 @@ def test_file_above_the_size_limit_is_rejected_unread(tmp_path, monkeypatch):
 
 
 def test_work_is_linear_on_hostile_text(tmp_path):
-    """Eight times the text takes about eight times the processor time; a quadratic pattern would take 64 times."""
-
-    def processor_seconds(kind, filler, characters):
-        text = FILES[kind].replace("Hello", "Hello" + filler * (characters // len(filler)))
-        path = put(tmp_path, text)
-        started = thread_time()
-        events, message = outcome(path)
-        assert events or "film.txt" in message, (kind, filler)
-        return thread_time() - started
-
+    """A pattern that is quadratic in the length of the text would take half an hour for each."""
     fillers = ["<", "<v ", "{\\", "<!--", "[", "&", "&#9", "\n", "- ", "-->\n", "9", "(", " ", "<sync "]
     for kind, filler in product(["SubRip", "WebVTT", "SAMI", "SubStation", "TTML", "JSON"], fillers):
-        short = max(processor_seconds(kind, filler, 10_000), 0.002)  # less can't be told from noise
-        # One of several tries: a virtual machine counts the time for which it was stopped.
-        assert any(processor_seconds(kind, filler, 80_000) < 24 * short for _ in range(5)), (kind, filler)
+        hostile = FILES[kind].replace("Hello", "Hello" + filler * (250_000 // len(filler)))
+        events, message = outcome(put(tmp_path, hostile))
+        assert events or "film.txt" in message, (kind, filler)
 
 
 @pytest.mark.parametrize("options", [{"offset_s": float("nan")}, {"duration_s": 0.0}, {"duration_s": float("inf")}])
@@ -138,28 +115,20 @@ def test_options_that_are_not_seconds_are_rejected(tmp_path, options):
 
 @st.composite
 def mutations(draw):
-    data = bytearray(
-        draw(st.sampled_from(sorted(FILES.values()))).encode(draw(st.sampled_from(["utf-8", "utf-16", "cp037"])))
-    )
+    text, encoding = draw(st.sampled_from(sorted(FILES.values()))), draw(st.sampled_from(["utf-8", "utf-16", "cp037"]))
+    data = bytearray(text.encode(encoding))
+    pieces = st.sampled_from([b"<", b"{", b"-->", b"9" * 5000, b'"', b"NaN", b"1e999", b"\r", b"&"])
     for _ in range(draw(st.integers(1, 8))):
         at = draw(st.integers(0, len(data)))
-        data[at : at + draw(st.integers(0, 20))] = draw(
-            st.one_of(
-                st.binary(max_size=8),
-                st.sampled_from([b"<", b"{", b"-->", b"9" * 5000, b'"', b"NaN", b"1e999", b"\r", b"&"]),
-            )
-        )
+        data[at : at + draw(st.integers(0, 20))] = draw(st.binary(max_size=8) | pieces)
     return bytes(data)
 
 
-@settings(max_examples=examples(400), deadline=None)
-@given(
-    data=st.one_of(st.binary(max_size=400), mutations()),
-    name=st.sampled_from(
-        ["a.srt", "a.vtt", "a.ass", "a.ttml", "a.srv3", "a.sbv", "a.smi", "a.sub", "a.json", "a.jsonl", "a"]
-    ),
-    duration_s=st.sampled_from([None, 3.0]),
-)
+NAMES = ["a.srt", "a.vtt", "a.ass", "a.ttml", "a.srv3", "a.sbv", "a.smi", "a.sub", "a.json", "a.jsonl", "a"]
+
+
+@settings(max_examples=examples(300))
+@given(st.binary(max_size=400) | mutations(), st.sampled_from(NAMES), st.sampled_from([None, 3.0]))
 def test_any_bytes_give_valid_events_or_an_input_error(tmp_path_factory, data, name, duration_s):
     path = put(tmp_path_factory.getbasetemp(), data, name)
     events, message = outcome(path, duration_s=duration_s)
@@ -170,23 +139,14 @@ def test_any_bytes_give_valid_events_or_an_input_error(tmp_path_factory, data, n
         assert event.start_s >= 0 and (duration_s is None or event.end_s <= duration_s)
 
 
+KEYS = ["start", "end", "text", "timestamp", "segments", "events", "tStartMs", "segs", "words", "line"]
 JSON_VALUES = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.sampled_from(["1", "00:00:02.0", "-3", "x", ""]),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(
-                ["start", "end", "text", "timestamp", "segments", "events", "tStartMs", "segs", "words", "line"]
-            ),
-            inner,
-            max_size=4,
-        )
-    ),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=4),
     max_leaves=12,
 )
 
 
-@settings(max_examples=examples(300), deadline=None)
 @given(data=JSON_VALUES)
 def test_any_json_gives_events_or_an_input_error(tmp_path_factory, data):
     path = put(tmp_path_factory.getbasetemp(), json.dumps(data), "a.json")
@@ -198,10 +158,7 @@ def test_report_warns_of_what_was_guessed_chosen_or_lost(tmp_path):
     sami = "<SAMI><STYLE>.A {lang:en-US;} .B {lang:fr-FR;}</STYLE><SYNC Start=0><P Class=A>Hi<P Class=B>Salut</SAMI>"
     cases = [
         (subrip((1, 2, "déjà vu à côté")).encode("cp1252"), ["a.srt is not UTF-8; it was read as windows-1252"]),
-        (
-            subrip((1, 2, "a")) + "2\n00:00:0x --> 00:00:09\nb\n",
-            ["not all of it could be read: 1 cues with damaged times"],
-        ),
+        (subrip((1, 2, "a")) + "2\n00:00:0x --> 00:00:09\nb\n", ["not all of it could be read: 1 cues with damaged"]),
         (sami, ["a.srt holds en, fr; en was used"]),
         ("{24}{48}a\n", ["a.srt states no frame rate; 23.976 frames per second were assumed"]),
         (subrip((1, 2, "plain")), []),
@@ -210,9 +167,3 @@ def test_report_warns_of_what_was_guessed_chosen_or_lost(tmp_path):
         warnings = read_report(put(tmp_path, content, "a.srt"))[1].warnings
         assert len(warnings) == len(expected)
         assert all(text in warning for text, warning in zip(expected, warnings, strict=True)), warnings
-
-
-def test_language_that_was_requested_is_no_choice_to_warn_of(tmp_path):
-    sami = "<SAMI><STYLE>.A {lang:en-US;} .B {lang:fr-FR;}</STYLE><SYNC Start=0><P Class=A>Hi<P Class=B>Salut</SAMI>"
-    events, report = read_report(put(tmp_path, sami, "a.smi"), language="fr")
-    assert ([event.text for event in events], report.languages, report.warnings) == (["Salut"], ("fr", "en"), ())

@@ -28,21 +28,13 @@ def test_line_that_grows_word_by_word_is_one_event(tmp_path):
 def test_dialogue_that_repeats_one_line_is_not_scrolling(tmp_path):
     talk = [(k, k + 1, f"line {k}") for k in range(20)]
     talk[5:7] = [(5, 6, "- What?\n- Nothing."), (6, 7, "- Nothing.\n- Sure?")]
-    assert [e.text for e in read_events(put(tmp_path, subrip(*talk)))][5:7] == [
-        "- What? - Nothing.",
-        "- Nothing. - Sure?",
-    ]
+    texts = [e.text for e in read_events(put(tmp_path, subrip(*talk)))]
+    assert texts[5:7] == ["- What? - Nothing.", "- Nothing. - Sure?"]
 
 
 def test_times_and_repeats_are_repaired_and_counted(tmp_path):
-    text = subrip(
-        (5, 6, "late"),
-        (2, 1, "swapped"),
-        (2.05, 3, "swapped"),
-        (2.5, 4, "swapped"),
-        (8, 9, "swapped"),
-        (9, 10, "<i></i>"),
-    )
+    swapped = [(a, b, "swapped") for a, b in ((2, 1), (2.05, 3), (2.5, 4), (8, 9))]
+    text = subrip((5, 6, "late"), *swapped, (9, 10, "<i></i>"))
     events, report = read_report(put(tmp_path, text))
     assert triples(events) == [(1.0, 4.0, "swapped"), (5.0, 6.0, "late"), (8.0, 9.0, "swapped")]
     assert report.repairs == {"empty dropped": 1, "times swapped": 1, "out of order": 1, "repeats merged": 2}

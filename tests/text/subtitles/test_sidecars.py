@@ -37,16 +37,8 @@ def test_sidecars_in_the_requested_language_come_first(tmp_path):
 
 def test_every_common_spelling_of_a_name_and_language_is_found(tmp_path):
     names = ["film_en.vtt", "film-en.srt", "film - English.srt", "Film (en).srt", "FILM.EN.SRT", "film [eng].ass"]
-    names += [
-        "film.en-US.vtt",
-        "film.en-x7Zq2.vtt",
-        "film.English (US).srt",
-        "film.en.2.srt",
-        "film_captions.vtt",
-        "film.mp3.srt",
-    ]
-    names += ["film.mp3.srt", "film_sdh.srt"]
-    for name in names:
+    names += ["film.en-US.vtt", "film.en-x7Zq2.vtt", "film.English (US).srt", "film.en.2.srt", "film_captions.vtt"]
+    for name in [*names, "film.mp3.srt", "film_sdh.srt"]:
         folder = tmp_path / name.replace(".", "")
         write_files(folder, "film.mp4", "film2.mp4", name)
         (found,) = search_sidecars(folder / "film.mp4").found
@@ -55,23 +47,14 @@ def test_every_common_spelling_of_a_name_and_language_is_found(tmp_path):
 
 
 def test_names_of_other_videos_are_not_taken_for_languages(tmp_path):
-    write_files(
-        tmp_path, "film.mp4", "film-no-way.srt", "film 2.en.srt", "film-it takes two.srt", "no-way.srt", "films.srt"
-    )
+    others = ["film-no-way.srt", "film 2.en.srt", "film-it takes two.srt", "no-way.srt", "films.srt"]
+    write_files(tmp_path, "film.mp4", *others)
     assert find_sidecars(tmp_path / "film.mp4", None) == []
 
 
 def test_file_named_only_after_a_language_belongs_to_the_only_video(tmp_path):
-    names = [
-        "english.vtt",
-        "en.srt",
-        "en.sdh.vtt",
-        "pt-BR.srt",
-        "captions.en.vtt",
-        "subtitles.srt",
-        "Subs/2_English.srt",
-    ]
-    names += ["Subtitles/Latin American.spa.srt", "SUBS/SDH.eng.HI.srt"]
+    names = ["english.vtt", "en.srt", "en.sdh.vtt", "pt-BR.srt", "captions.en.vtt", "subtitles.srt"]
+    names += ["Subs/2_English.srt", "Subtitles/Latin American.spa.srt", "SUBS/SDH.eng.HI.srt"]
     for name in names:
         folder = tmp_path / name.replace("/", "-")
         write_files(folder, "some film.mkv", name)
@@ -79,9 +62,8 @@ def test_file_named_only_after_a_language_belongs_to_the_only_video(tmp_path):
 
 
 def test_file_named_only_after_a_language_is_ambiguous_beside_several_videos(tmp_path):
-    write_files(
-        tmp_path, "a.mp4", "b.mkv", "english.vtt", "Subs/fr.srt", "Subs/a/2_English.srt", "b.de.srt", "notes.srt"
-    )
+    files = ["english.vtt", "Subs/fr.srt", "Subs/a/2_English.srt", "b.de.srt", "notes.srt"]
+    write_files(tmp_path, "a.mp4", "b.mkv", *files)
     search = search_sidecars(tmp_path / "a.mp4")
     assert relative([sidecar.path for sidecar in search.found], tmp_path) == ["Subs/a/2_English.srt"]
     assert relative(search.ambiguous, tmp_path) == ["english.vtt", "Subs/fr.srt"]
