@@ -31,12 +31,6 @@ def test_failed_write_keeps_the_previous_file(tmp_path):
     assert [(path.name, path.read_text()) for path in tmp_path.iterdir()] == [("a.txt", "before")]
 
 
-def test_temporary_name_keeps_the_suffix_and_is_recognised(tmp_path):
-    with atomic_path(tmp_path / ("x" * 200 + ".mp4")) as temporary:
-        assert temporary.suffix == ".mp4" and is_temporary(temporary)
-        temporary.touch()
-
-
 def test_folder_is_replaced_as_a_whole(tmp_path):
     write_text(tmp_path / "out" / "old.txt", "")
     with atomic_folder(tmp_path / "out", replace=True) as folder:
@@ -82,6 +76,7 @@ def test_remains_of_a_killed_process_are_removed_by_the_next_write(tmp_path):
 @pytest.mark.skipif(os.name != "posix", reason="processes are looked up on POSIX systems only")
 def test_only_remains_of_this_package_and_of_ended_processes_of_this_machine_are_removed(tmp_path):
     own = temporary_name(tmp_path / "a.txt")
+    assert own.suffix == ".txt" and is_temporary(own)
     ended = subprocess.Popen([sys.executable, "-c", ""])
     ended.wait()
     stale = own.name.replace(f"-{os.getpid()}-", f"-{ended.pid}-")

@@ -2,23 +2,14 @@
 
 import io
 import json
-from string import printable
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from framesift._utils.json import dump_json, parse_scalar
 
-VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(printable),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
-    max_leaves=20,
-)
 
-
-@given(VALUES)
-def test_output_parses_to_the_same_value(value):
+def test_output_parses_to_the_same_value():
+    value = {"a": [None, True, -1, 10**20, 0.1, 1e-300, 'ä "\\\n\x00', {}, []], "": {"b": [[]]}}
     assert json.loads(dump_json(value)) == value
 
 

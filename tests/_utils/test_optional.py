@@ -21,7 +21,7 @@ import onnxruntime  # as faster-whisper does at the first sound
 }
 
 
-@pytest.mark.parametrize("package", USES)
+@pytest.mark.parametrize("package", ["onnxruntime", "faster_whisper", pytest.param("rapidocr", marks=pytest.mark.slow)])
 def test_onnxruntime_writes_nothing_into_the_home_folder(package, tmp_path):
     if importlib.util.find_spec(package) is None:
         pytest.skip(f"{package} is not installed")

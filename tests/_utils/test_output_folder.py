@@ -123,43 +123,45 @@ def test_folder_without_permission_is_an_error_of_the_input(tmp_path):
     assert contents(tmp_path) == {"file": b""}
 
 
-def test_failed_write_leaves_the_folder_as_it_was_and_a_failed_move_what_the_next_run_replaces(tmp_path):
-    def prepare():
-        write(tmp_path / "x", "a.txt", "old/b.txt", text="old")
+@pytest.fixture
+def again(tmp_path):
+    """Restores the output of a run before, with a file of others; the next run replaces it."""
 
-    prepare()
-    (tmp_path / "x" / "note.txt").write_text("dear")
-    before = contents(tmp_path)
+    def write_old():
+        write(tmp_path / "x", "a.txt", "old/b.txt", text="old")
+        (tmp_path / "x" / "note.txt").write_text("dear")
+        assert names(tmp_path / "x") == {"a.txt", "old/b.txt", "note.txt"}
+        return contents(tmp_path)
+
+    return write_old
+
+
+def replace_old(folder):
+    write(folder, "a.txt", "c/d.txt")
+
+
+def test_failed_write_leaves_the_folder_as_it_was_and_a_failed_move_what_the_next_run_replaces(tmp_path, again):
+    before = again()
     unchanged = changed = 0
-    for error in fail_at_each_write(lambda: write(tmp_path / "x", "a.txt", "c/d.txt")):
+    for error in fail_at_each_write(lambda: replace_old(tmp_path / "x")):
         assert isinstance(error, OutputError) and "No space left" in str(error)
         if contents(tmp_path) == before:
             unchanged += 1
         else:
             changed += 1
-            prepare()
-            assert names(tmp_path / "x") == {"a.txt", "old/b.txt", "note.txt"}
-            before = contents(tmp_path)
+            before = again()
     assert unchanged > 5 and changed and names(tmp_path / "x") == {"a.txt", "c/d.txt", "note.txt"}
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_killed_process_leaves_the_old_or_the_new_file_and_the_next_run_cleans_up(tmp_path):
-    def replace_it():
-        write(tmp_path / "x", "a.txt", "c/d.txt")
-
-    def prepare():
-        write(tmp_path / "x", "a.txt", "old/b.txt", text="old")
-
-    prepare()
-    (tmp_path / "x" / "note.txt").write_text("dear")
+def test_killed_process_leaves_the_old_or_the_new_file_and_the_next_run_cleans_up(tmp_path, again):
+    again()
     seen = set()
-    for _ in kill_at_each_write(replace_it):
+    for _ in kill_at_each_write(lambda: replace_old(tmp_path / "x")):
         report = (tmp_path / "x" / "a.txt").read_text()
         seen.add(report)
         assert (tmp_path / "x" / ("old/b.txt" if report == "old" else "c/d.txt")).exists()
-        prepare()
-        assert names(tmp_path / "x") == {"a.txt", "old/b.txt", "note.txt"}
+        again()
     assert seen == {"old", "new"}
 
 

@@ -30,7 +30,7 @@ def video(tmp_path_factory):
     return make_video(tmp_path_factory.mktemp("video"))
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser():
     with open_browser() as chromium:
         yield chromium

@@ -15,11 +15,6 @@ def test_no_glyph_is_the_missing_glyph():
         assert all(glyph.index for glyph in shape(text).glyphs), script
 
 
-def test_arabic_letters_join():
-    alone = {shape(letter).glyphs[0].index for letter in "سلم"}
-    assert not alone & {glyph.index for glyph in shape("سلم").glyphs}
-
-
 def test_hebrew_is_drawn_from_the_right_with_numbers_from_the_left_and_mirrored_brackets():
     alef, four, two, opening, closing = (shape(letter).glyphs[0].index for letter in "א42()")
     assert shape("אבג").glyphs[-1].index == alef
@@ -32,8 +27,10 @@ def test_first_strong_letter_sets_the_direction():
     assert not lay_out("abc שלום", 900, sizes=(10,), lines=1).is_rtl
 
 
-def test_devanagari_conjunct_is_one_glyph():
-    assert len(shape("क्ष").glyphs) == 1
+@pytest.mark.parametrize("joined", ["سلم", "क्ष"], ids=["Arabic", "Devanagari"])
+def test_letters_join(joined):
+    alone = {shape(letter).glyphs[0].index for letter in joined}
+    assert not alone & {glyph.index for glyph in shape(joined).glyphs}
 
 
 def test_thai_mark_is_above_its_letter():
@@ -89,11 +86,15 @@ def test_latin_breaks(text, width, lines):
     assert wrap(text, width) == lines
 
 
-def test_no_line_begins_with_closing_punctuation():
-    text = "「東京」、「大阪」。「京都」、「神戸」。"
+@pytest.mark.parametrize(
+    ("text", "never_first", "never_last"),
+    [("「東京」、「大阪」。「京都」、「神戸」。", "」、。", "「"), ("Tu viens ce soir ?", "?", " ")],
+    ids=["Japanese", "French"],
+)
+def test_punctuation_stays_with_its_word(text, never_first, never_last):
     for width in range(3, 12):
         lines = wrap(text, width, lines=20)
-        assert not any(line[0] in "」、。" or line[-1] == "「" for line in lines)
+        assert not any(line[0] in never_first or line[-1] in never_last for line in lines), lines
 
 
 def test_thai_breaks_between_words():
@@ -102,10 +103,6 @@ def test_thai_breaks_between_words():
     allowed = breaks(parts, ["Thai"] * len(parts))
     ends = ["".join(parts[: k + 1]) for k, may in enumerate(allowed) if may]
     assert "วันนี้" in ends and "วันนี้อา" not in ends
-
-
-def test_french_question_mark_stays_with_its_word():
-    assert all(line != "?" and not line.startswith("? ") for w in range(3, 9) for line in wrap("Tu viens ce soir ?", w))
 
 
 def test_work_is_bounded_for_any_length(monkeypatch):

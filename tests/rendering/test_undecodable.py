@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 import framesift as fs
-from framesift.indexing import index as indexing
 from framesift.rendering import rendered_selection as exhibits
-from framesift.video.frames import Sampling, fetch_available
+from framesift.video.frames import fetch_available
 from helpers.clips import Clip, two_colours, write_frames
 from helpers.encoders import GridEncoder
 
@@ -35,18 +34,12 @@ def video(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def index(video, tmp_path_factory):
-    """The index of the sound clip, with a warning as the index of a damaged one has."""
-    made = fs.index(video[0], GridEncoder(), 2.0, store=tmp_path_factory.mktemp("store"))
-    return replace(made, warnings=("damaged",))
+    """The index of the sound clip."""
+    return fs.index(video[0], GridEncoder(), 2.0, store=tmp_path_factory.mktemp("store"))
 
 
 def select(index, budget=12, **options):
     return fs.select(index, "Which colour?", budget=budget, method="uniform", encoder=GridEncoder(), **options)
-
-
-def test_exhibit_of_a_video_with_warnings_decodes_nothing_by_itself(video, index, monkeypatch):
-    monkeypatch.setattr(exhibits, "fetch_available", lambda *_, **__: pytest.fail("decoded"))
-    assert len(fs.exhibit(video[0], select(index))) == 12
 
 
 def test_selected_frame_that_can_not_be_decoded_is_an_error(video, index):
@@ -68,22 +61,6 @@ def test_frames_that_are_decoded_only_after_those_before_are_no_candidates(tmp_p
     assert len(list(fs.exhibit(path, select(index)).images())) == 12
 
 
-def test_video_whose_frames_all_need_those_before_is_refused(video, tmp_path, monkeypatch):
-    monkeypatch.setattr(Sampling, "__next__", mark_damaged(Sampling.__next__))
-    monkeypatch.setattr(indexing, "decodable_times", lambda *_: set())
-    with pytest.raises(fs.InputError, match="none of its frames can be decoded"):
-        fs.index(video[0], GridEncoder(), 2.0, store=tmp_path)
-
-
-def mark_damaged(following):
-    def decode(sampling):
-        time_s, image = following(sampling)
-        sampling.damaged_s.append(time_s)
-        return time_s, image
-
-    return decode
-
-
 def test_alternatives_that_can_not_be_decoded_have_no_image(video, index, tmp_path):
     selection = select(index)
     slots = tuple(slot for slot in selection.slots if slot.time_s in (0.0, 5.5))
@@ -91,7 +68,7 @@ def test_alternatives_that_can_not_be_decoded_have_no_image(video, index, tmp_pa
     assert len(list((saved / "frames").iterdir())) == 2
 
 
-def test_selected_frames_are_decoded_once(video, index, tmp_path, monkeypatch):
+def test_selected_frames_are_decoded_once_when_their_images_are_used(video, index, tmp_path, monkeypatch):
     fetched_s = []
 
     def count(path, times_s, **options):
@@ -99,9 +76,8 @@ def test_selected_frames_are_decoded_once(video, index, tmp_path, monkeypatch):
         return fetch_available(path, times_s, **options)
 
     monkeypatch.setattr(exhibits, "fetch_available", count)
-    events = [fs.Event(2.0, 3.0, "a red wall"), fs.Event(4.0, 5.0, "a blue wall")]
-    selection = fs.select(index, "Which wall?", events=events, budget=4, encoder=GridEncoder())
-    shown = fs.exhibit(video[0], selection)
+    shown = fs.exhibit(video[0], select(replace(index, warnings=("damaged",)), 4))
+    assert fetched_s == []
     shown.save(tmp_path / "out")
-    assert shown.selection.times_s
-    assert all(fetched_s.count(time_s) == 1 for time_s in shown.selection.times_s)
+    list(shown.with_overlay("blank").images())
+    assert [fetched_s.count(time_s) for time_s in shown.selection.times_s] == [1] * 4
