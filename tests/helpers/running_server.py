@@ -69,6 +69,11 @@ class RunningServer:
     def post(self, path: str, **given: Any) -> httpx.Response:
         return self.client.post(path, **given)
 
+    def head(self, path: str, length: int) -> bytes:
+        """The first lines of a request with a JSON body, for a connection of its own."""
+        lines = (f"POST {path} HTTP/1.1", f"host: 127.0.0.1:{self.port}", "content-type: application/json")
+        return "\r\n".join((*lines, f"content-length: {length}", "", "")).encode()
+
     def video(self, name: str) -> dict[str, Any]:
         return next(video for video in self.get("/api/videos").json()["videos"] if video["name"] == name)
 

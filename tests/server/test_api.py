@@ -323,15 +323,16 @@ def test_nearest_frame_to_any_time_is_an_image(shared_server):
 
 
 @pytest.mark.parametrize(
-    ("body", "words"),
+    ("body", "kind", "words"),
     [
-        (b"{", "The body can't be read as JSON"),
-        (b'{"question": "a\\u0000b"}', "Question contains characters that are not allowed"),
+        (b"{", "application/json", "The body can't be read as JSON"),
+        (b'{"question": "a\\u0000b"}', "application/json", "Question contains characters that are not allowed"),
+        (b'{"question": "Who?"}', "", "The header content-type is missing; expected application/json"),
     ],
 )
-def test_malformed_requests_are_error_messages(shared_server, body, words):
-    url, kind = f"/api/videos/{shared_server.boat}/view", {"content-type": "application/json"}
-    reply = shared_server.post(url, content=body, headers=kind)
+def test_malformed_requests_are_error_messages(shared_server, body, kind, words):
+    headers = {"content-type": kind} if kind else {}
+    reply = shared_server.post(f"/api/videos/{shared_server.boat}/view", content=body, headers=headers)
     assert reply.status_code == 422 and reply.json()["detail"].startswith(words)
 
 

@@ -3,36 +3,33 @@
 import json
 import socket
 import threading
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, closing, suppress
 
 import pytest
 
 from framesift.pipeline.pipeline import Pipeline
 from framesift.server import answering as answering_module
 from framesift.server.answering import Abandoned
-from helpers.page_visits import ASKED, QUESTION
+from helpers.browser import settles
+from helpers.page_visits import QUESTION
 from helpers.running_server import until
 
 
-def connect(server, text):
-    connection = socket.create_connection(("127.0.0.1", server.port), timeout=60)
-    connection.sendall(text.format(port=server.port).encode())
-    return connection
-
-
-def test_body_that_does_not_arrive_ends_the_request(empty_server, monkeypatch):
-    monkeypatch.setattr("framesift.server.security.STALLED_S", 0.05)
-    head = "POST /api/videos HTTP/1.1\r\nhost: 127.0.0.1:{port}\r\ncontent-type: application/json\r\n"
-    with connect(empty_server, head + "content-length: 9\r\n\r\n") as stalled:
+@pytest.mark.parametrize("path", ["/api/videos", "/api/uploads?name=a.mp4"])
+def test_body_that_does_not_arrive_ends_the_request(empty_server, monkeypatch, path):
+    for limit in ("STALLED_S", "UPLOAD_STALLED_S"):
+        monkeypatch.setattr(f"framesift.server.security.{limit}", 0.05)
+    with socket.create_connection(("127.0.0.1", empty_server.port), timeout=60) as stalled:
+        stalled.sendall(empty_server.head(path, 999) + b"x")
         assert stalled.recv(12) == b"HTTP/1.1 408"
+    until(lambda: empty_server.services.active_uploads == 0)
+    assert list(empty_server.services.files.uploads.iterdir()) == []
 
 
 def send_question(server):
-    body = json.dumps({"question": QUESTION})
-    head = f"POST /api/videos/{server.boat}/view HTTP/1.1\r\nhost: 127.0.0.1:{server.port}\r\n"
-    head += f"content-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
+    body = json.dumps({"question": QUESTION}).encode()
     connection = socket.create_connection(("127.0.0.1", server.port))
-    connection.sendall((head + body).encode())
+    connection.sendall(server.head(f"/api/videos/{server.boat}/view", len(body)) + body)
     return connection
 
 
@@ -68,9 +65,8 @@ def test_abandoned_selection_stops_at_its_next_step(shared_server, monkeypatch):
     monkeypatch.setattr(answering_module, "check_wanted", lambda event: abandoned.append(event) or check_wanted(event))
     monkeypatch.setattr(Pipeline, "select", hold)
     monkeypatch.setattr(Pipeline, "compare_with_chance", lambda *given, **_: later.append(given))
-    asking = send_question(shared_server)
-    assert reached.wait(60)
-    asking.close()
+    with closing(send_question(shared_server)):
+        assert reached.wait(60)
     until(lambda: not questions())
     assert later == []
 
@@ -83,24 +79,15 @@ def test_text_is_compressed_and_an_unchanged_response_is_not_sent_again(empty_se
     assert "content-encoding" not in empty_server.get("/assets/video.js", headers={"accept-encoding": "br"}).headers
 
 
-def test_eight_tabs_share_one_stream(shared_server, browser):
-    context = browser.new_context()
-    context.set_default_timeout(60_000)
-    try:
-        pages = [context.new_page() for _ in range(8)]
+def test_tabs_share_one_stream_which_another_opens_when_its_tab_is_closed(empty_server, browser):
+    with closing(browser.new_context()) as context:
+        first, second, third = pages = [context.new_page() for _ in range(3)]
+        opened = []  # pages that ask for the stream
         for page in pages:
-            page.goto(f"{shared_server.url}/video/{shared_server.boat}{ASKED}")
-        for page in pages:
-            page.locator(".card").first.wait_for()
-        until(lambda: shared_server.services.open_streams == 1)
-        pages[0].close()
-        pages[1].close()
-        until(lambda: shared_server.services.open_streams == 1)
-    finally:
-        context.close()
-    until(lambda: shared_server.services.open_streams == 0)
-
-
-@pytest.fixture(autouse=True)
-def _needs_no_other_stream(shared_server):
-    until(lambda: shared_server.services.open_streams == 0)
+            page.on("request", lambda request, page=page: request.url.endswith("/stream") and opened.append(page))
+            page.goto(empty_server.url)
+        until(lambda: empty_server.services.open_streams == 1)
+        first.close()
+        second.close()
+        assert settles(third, lambda: third in opened and empty_server.services.open_streams == 1)
+    until(lambda: empty_server.services.open_streams == 0)

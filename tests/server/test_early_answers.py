@@ -33,8 +33,9 @@ class Gates:
 
 
 @pytest.fixture
-def held(tmp_path, monkeypatch):
-    """A server whose one video is being indexed, with its keyframes encoded."""
+def held(tmp_path, monkeypatch, request):
+    """A server whose one video is being indexed, with some of its keyframes encoded."""
+    monkeypatch.setattr("framesift.indexing.partial.OVERVIEW_FRAMES", getattr(request, "param", 12))
     make_video(tmp_path / "videos" / "boat.mp4")
     with run_server(tmp_path / "videos", tmp_path / "state") as server:
         gates = Gates(server, monkeypatch)
@@ -48,53 +49,39 @@ def held(tmp_path, monkeypatch):
 
 def test_partial_selection_says_what_it_was_made_from(held):
     server, video, gates = held
-    body = {"question": QUESTION, "budget": 4}
-    assert server.post(f"/api/videos/{video}/select", json=body).status_code == 409
-    reply = server.post(f"/api/videos/{video}/select", json=body | {"partial": True})
-    assert reply.status_code == 200
-    record = reply.json()
+    body, url = {"question": QUESTION, "budget": 4}, f"/api/videos/{video}"
+    assert server.post(f"{url}/select", json=body).status_code == 409
+    record = server.post(f"{url}/select", json=body | {"partial": True}).raise_for_status().json()
     assert len(record["slots"]) == 4 and "keyframes spread over the video" in record["warnings"][-1]
     assert any(slot["event"] for slot in record["slots"])  # its subtitles are read early
     gates.frames.set()
-    job = server.services.queue.find(video).id
-    until(lambda: server.get(f"/api/jobs/{job}").json()["phase"] == "speech recognition")
-    view = server.post(f"/api/videos/{video}/view", json={"question": QUESTION, "partial": True}).json()
+    job = f"/api/jobs/{server.services.queue.find(video).id}"
+    until(lambda: server.get(job).json()["phase"] == "speech recognition")
+    view = server.post(f"{url}/view", json=body | {"partial": True}).json()
     assert view["partial"] == "Selected from all frames."
     gates.text.set()
-    until(lambda: server.get(f"/api/videos/{video}").json()["ready"])
-    view = server.post(f"/api/videos/{video}/view", json={"question": QUESTION, "partial": True}).json()
+    until(lambda: server.get(url).json()["ready"])
+    view = server.post(f"{url}/view", json=body | {"partial": True}).json()
     assert view["partial"] == "" and view["warnings"] == []
 
 
-def test_what_is_not_indexed_yet_is_no_warning(tmp_path, monkeypatch):
-    monkeypatch.setattr("framesift.indexing.partial.OVERVIEW_FRAMES", 1)  # so that the texts are far from any frame
-    make_video(tmp_path / "videos" / "boat.mp4")
-    with run_server(tmp_path / "videos", tmp_path / "state") as server:
-        gates, video = Gates(server, monkeypatch), server.video("boat.mp4")["id"]
-        server.post(f"/api/videos/{video}/index")
-        until(lambda: server.get(f"/api/videos/{video}").json()["job"]["phase"] == "indexing")
-        so_far, numbers = server.services.catalog.prepared_so_far, iter("123")
-
-        def growing(of):
-            return so_far(of)[0], f"Selected from {next(numbers)} frames so far."
-
-        monkeypatch.setattr(server.services.catalog, "prepared_so_far", growing)
-        body = {"question": QUESTION, "partial": True, "budget": 2, "methods": ["sift", "uniform"]}
-        view = server.post(f"/api/videos/{video}/view", json=body).json()
-        assert any(frame["words"] for lane in view["lanes"] for frame in lane["frames"])
-        assert (view["warnings"], view["partial"]) == ([], "Selected from 1 frames so far.")
-        gates.frames.set()
-        gates.text.set()
+@pytest.mark.parametrize("held", [1], indirect=True, ids=["texts far from any frame"])
+def test_what_is_not_indexed_yet_is_no_warning(held):
+    server, video, _ = held
+    body = {"question": QUESTION, "partial": True, "budget": 2, "methods": ["sift", "uniform"]}
+    view = server.post(f"/api/videos/{video}/view", json=body).json()
+    assert any(frame["words"] for lane in view["lanes"] for frame in lane["frames"])
+    assert view["warnings"] == [] and view["partial"].startswith("Selected from ")
 
 
 def test_page_shows_frames_early_and_redraws_them(held, visit):
     server, video, gates = held
     tab = visit(server, f"/video/{video}{ASKED}")
-    assert tab.settles(lambda: tab.cards() == 6)
-    assert "keyframes spread over the video" in tab.page.text_content("#partial")
+    tab.shows(6)
+    tab.shows_text("#partial", "keyframes spread over the video")
     assert tab.page.locator(".job").is_visible()
     gates.frames.set()
     gates.text.set()
-    assert tab.settles(lambda: tab.page.locator("#partial").is_hidden())
-    assert tab.settles(lambda: "of 96 frames" in tab.page.text_content("#summary"))
+    assert tab.settles(tab.page.locator("#partial").is_hidden)
+    tab.shows_text("#summary", "of 96 frames")
     assert tab.settles(tab.page.locator("#state").is_hidden) and tab.complaints == []

@@ -10,40 +10,6 @@ schemathesis = pytest.importorskip("schemathesis", reason="schemathesis comes wi
 
 EXAMPLES = examples(30)  # per operation
 NOT_TESTED = ("/api/stream", "/api/sample")  # endless; slow
-OPERATIONS = [
-    "GET /api/videos",
-    "POST /api/videos",
-    "GET /api/videos/{video}",
-    "DELETE /api/videos/{video}",
-    "POST /api/uploads",
-    "POST /api/videos/{video}/subtitles",
-    "GET /api/videos/{video}/file",
-    "GET /api/videos/{video}/events",
-    "GET /api/videos/{video}/thumbnail.jpg",
-    "GET /api/videos/{video}/frames/{time_s}.jpg",
-    "GET /api/videos/{video}/near/{time_s}.jpg",
-    "GET /api/jobs",
-    "POST /api/videos/{video}/index",
-    "GET /api/jobs/{job}",
-    "DELETE /api/jobs/{job}",
-    "POST /api/jobs/{job}/first",
-    "GET /api/choices",
-    "GET /api/search",
-    "POST /api/videos/{video}/select",
-    "POST /api/videos/{video}/view",
-    "POST /api/videos/{video}/ask",
-    "GET /api/videos/{video}/export",
-    "GET /api/videos/{video}/history",
-    "POST /api/videos/{video}/history",
-    "PATCH /api/videos/{video}/history/{kept}",
-    "DELETE /api/videos/{video}/history/{kept}",
-    "POST /api/videos/{video}/history/{kept}/answers",
-    "GET /api/videos/{video}/history/{kept}/answers/{answer}",
-    "DELETE /api/videos/{video}/history/{kept}/answers/{answer}",
-    "POST /api/readers",
-    "POST /api/readers/test",
-    "DELETE /api/readers",
-]
 
 
 @pytest.fixture(scope="module")
@@ -51,19 +17,13 @@ def api(shared_server):
     return schemathesis.openapi.from_url(f"{shared_server.url}/api/openapi.json")
 
 
-def test_every_operation_is_tested(api):
-    known = {operation.ok().label for operation in api.get_all_operations()}
-    assert known == {
-        *OPERATIONS,
-        *(f"{method} {path}" for method, path in zip(("GET", "POST"), NOT_TESTED, strict=True)),
-    }
-
-
 @pytest.mark.slow
 def test_responses_match_the_schema_and_are_not_server_errors(shared_server, api):
-    for label in OPERATIONS:
-        method, path = label.split()
-        check_operation(api[path][method], shared_server.boat)
+    operations = [found.ok() for found in api.get_all_operations()]
+    tested = [operation for operation in operations if operation.path not in NOT_TESTED]
+    assert len(tested) == len(operations) - len(NOT_TESTED)
+    for operation in tested:
+        check_operation(operation, shared_server.boat)
 
 
 def check_operation(operation, ready_video):

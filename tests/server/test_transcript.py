@@ -5,7 +5,6 @@ import pytest
 from framesift.text.subtitles import read_events
 from framesift.text.subtitles.timed_blocks import to_srt, to_vtt
 from framesift.types import Event
-from helpers.running_server import make_video, run_server
 
 pytest.importorskip("onnxruntime", reason="the server runs the offline encoder: pip install 'framesift[offline]'")
 
@@ -30,27 +29,22 @@ def test_events_are_served_as_json_and_as_subtitle_files(shared_server):
     assert srt.text.startswith("1\n00:00:02,000 --> 00:00:05,000\nThe boat is red.")
     assert srt.headers["content-disposition"].endswith("boat.srt")
     assert shared_server.get(url, params={"format": "vtt"}).headers["content-type"] == "text/vtt; charset=utf-8"
-
-
-def test_text_that_was_not_read_yet_is_said_to_be_so(tmp_path):
-    make_video(tmp_path / "videos" / "new.mp4", subtitles=False)
-    with run_server(tmp_path / "videos", tmp_path / "state") as server:
-        assert server.get(f"/api/videos/{server.video('new.mp4')['id']}/events").status_code == 409
+    not_read = shared_server.video("talks/silent.mp4")["id"]
+    assert shared_server.get(f"/api/videos/{not_read}/events").status_code == 409
 
 
 def test_transcript_is_searched_played_from_and_lit(shared_server, visit):
     tab = visit(shared_server, f"/video/{shared_server.boat}")
     tab.page.click("#transcript summary")
     lines = tab.page.locator(".transcript-line")
-    assert tab.settles(lambda: lines.count() == 3)
-    tab.page.fill("#transcript-search", "WIND")
-    assert lines.count() == 1 and tab.page.locator("mark").text_content() == "wind"
-    tab.page.fill("#transcript-search", "put off, the launch?")
-    assert lines.count() == 1 and tab.page.locator("mark").text_content() == "put off the launch"
+    assert tab.settles(lambda: lines.count() == 3 and tab.can_play())
+    for typed, marked in (("WIND", "wind"), ("put off, the launch?", "put off the launch")):
+        tab.page.fill("#transcript-search", typed)
+        assert tab.settles(lambda marked=marked: tab.page.locator("mark").all_text_contents() == [marked])
+        assert lines.count() == 1
     lines.first.click()
     assert tab.settles(lambda: tab.at_s() >= 9)
-    lit = tab.page.locator("[aria-current='true']")
-    assert tab.settles(lambda: lit.count() == 1 and "The wind" in lit.text_content())
+    tab.shows_text("[aria-current='true']", "The wind")
     tab.page.check("#captions")
     cues = "document.querySelector('track').track.cues?.length"
     assert tab.settles(lambda: tab.page.evaluate(cues) == 3)
