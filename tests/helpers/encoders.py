@@ -1,5 +1,8 @@
 """Encoders that need no model, and one as another package would bring it."""
 
+import os
+import time
+
 import numpy as np
 from PIL import Image
 
@@ -56,6 +59,19 @@ class GridEncoder:
         for row, text in zip(rows, texts, strict=True):
             row[[ord(c) % (self.dim - 1) for c in text]] = 1.0
         return unit(rows)
+
+
+class PausedGrid(GridEncoder):
+    """Pauses PAUSE_S for each image, so that a moment at random is often one of the work."""
+
+    name = "paused-grid"
+
+    def __init__(self, device="auto"):
+        super().__init__()
+
+    def encode_images(self, pictures):
+        time.sleep(len(pictures) * float(os.environ.get("PAUSE_S", "0")))
+        return super().encode_images(pictures)
 
 
 def unit(rows):

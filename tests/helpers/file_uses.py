@@ -9,7 +9,7 @@ import io
 import json
 import logging
 import shutil
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -84,8 +84,8 @@ def file_uses(folder: Path) -> Iterator[FileUse]:
     clip = Path(dataset.items[0].video)
     yield from _selections(folder, clip)
     yield from _questions(folder, clip)
-    for name, kind, path, use in store_files(folder, clip):
-        yield _file(name, kind, path, path.read_bytes(), use)
+    for name, path, use in store_files(folder, clip):
+        yield _file(name, path, path.read_bytes(), use)
     yield from _server(folder)
 
 
@@ -95,36 +95,22 @@ def _evidence_lists(folder: Path, own: Path) -> Iterator[FileUse]:
     numbers = [{"question_id": name, "keyframe_indices": [5, 11, 40], "fps": 5.0} for name in ids]
     unrated = [{"uid": name, "frame_idx": [5, 11, 40]} for name in ids]
 
-    def use(path: Path) -> None:
-        _command("bench", "evidence", str(own), "--selections", str(path))
+    use = partial(_command, "bench", "evidence", str(own), "--selections")
+    use_rated = partial(_command, "bench", "evidence", str(own), "--fps", "5", "--selections")
 
-    def use_rated(path: Path) -> None:
-        _command("bench", "evidence", str(own), "--selections", str(path), "--fps", "5")
-
-    yield _file("evidence times", "json", folder / "times.json", json.dumps(times), use)
-    yield _file("evidence times by line", "jsonl", folder / "times.jsonl", _lines(times), use)
-    yield _file("evidence frame numbers", "jsonl", folder / "numbers.jsonl", _lines(numbers), use)
-    yield _file("evidence frame numbers of a video", "jsonl", folder / "unrated.jsonl", _lines(unrated), use)
+    yield _file("evidence times", folder / "times.json", times, use)
+    yield _file("evidence times by line", folder / "times.jsonl", times, use)
+    yield _file("evidence frame numbers", folder / "numbers.jsonl", numbers, use)
+    yield _file("evidence frame numbers of a video", folder / "unrated.jsonl", unrated, use)
     listed = write(folder / "valid-times.json", times)
     named = write(folder / "valid-numbers.json", {name: [5, 11, 40] for name in ids})
-    yield _file("evidence frame numbers by id", "json", folder / "named.json", named.read_text(), use_rated)
-    yield _file("evidence frame lists", "json", folder / "lists.json", json.dumps([[5, 11, 40]] * 4), use_rated)
-    rates = json.dumps({"0.mp4": 5, "1.mp4": {"fps": 5.0}})
-    yield _file(
-        "evidence frame rates",
-        "json",
-        folder / "rates.json",
-        rates,
-        lambda path: _command("bench", "evidence", str(own), "--selections", str(named), "--fps-from", str(path)),
-    )
+    yield _file("evidence frame numbers by id", folder / "named.json", named.read_text(), use_rated)
+    yield _file("evidence frame lists", folder / "lists.json", [[5, 11, 40]] * 4, use_rated)
+    use_rates = partial(_command, "bench", "evidence", str(own), "--selections", str(named), "--fps-from")
+    yield _file("evidence frame rates", folder / "rates.json", {"0.mp4": 5, "1.mp4": {"fps": 5.0}}, use_rates)
+    use_scenes = partial(_command, "bench", "evidence", str(own), "--selections", str(listed), "--scenes")
     scenes = "id,scene_id,start,end\n0-A,1,0:01,0:03\n0-A,2,5,6\n1-B,1,1.5,00:00:04\n"
-    yield _file(
-        "scenes",
-        "csv",
-        folder / "scenes.csv",
-        scenes,
-        lambda path: _command("bench", "evidence", str(own), "--selections", str(listed), "--scenes", str(path)),
-    )
+    yield _file("scenes", folder / "scenes.csv", scenes, use_scenes)
 
 
 def _evidence_sets(folder: Path, clip: Path) -> Iterator[FileUse]:
@@ -152,20 +138,17 @@ def _evidence_sets(folder: Path, clip: Path) -> Iterator[FileUse]:
         data = read_evidence_set(path)
         score_table(data, run_evidence_set(data, choices, config, substitute=clip))
 
-    yield _file("transcript set", "json", folder / "transcripts.json", json.dumps(transcripts), use)
-    yield _file("moment set", "jsonl", folder / "moments.jsonl", _lines(rows), use)
+    yield _file("transcript set", folder / "transcripts.json", transcripts, use)
+    yield _file("moment set", folder / "moments.jsonl", rows, use)
 
 
 def _results(folder: Path) -> Iterator[FileUse]:
     options = {"alpha_ground": 0.125}
     rows = [*answers(n=6), *answers("uniform", n=6), *answers(n=4, budget=16), *answers(n=4, options=options)]
     rows += [replace(row, text_mode="none", error="a sentence" if k else "") for k, row in enumerate(answers(n=2))]
-    lines = _lines([RUN.to_dict(), *(row.to_dict() for row in rows)])
-
-    def report(path: Path) -> None:
-        _command("bench", "report", str(path), "--no-plots", "--out", str(folder / "report"))
-
-    yield _file("results", "jsonl", folder / "results" / "a.jsonl", lines, report)
+    lines = [RUN.to_dict(), *(row.to_dict() for row in rows)]
+    report = partial(_command, "bench", "report", "--no-plots", "--out", folder / "report")
+    yield _file("results", folder / "results" / "a.jsonl", lines, report)
 
 
 def _own_data(folder: Path, own: Path) -> Iterator[FileUse]:
@@ -179,8 +162,7 @@ def _own_data(folder: Path, own: Path) -> Iterator[FileUse]:
     cells = "video,subtitles,question,options,answer,id,group,duration_s,moments\n"
     cells += "0.mp4,0.srt,Cold?,yes|no,A,0-A,clips,12,2.5\n1.mp4,,Why?,a | b | c,2,1-A,,0:12,\n"
 
-    def use(path: Path) -> None:
-        _command("bench", "evidence", str(path), "--selections", str(listed), "--allow-missing")
+    use = partial(_command, "bench", "evidence", "--selections", listed, "--allow-missing")
 
     def run(path: Path) -> None:
         dataset = load_dataset(str(path)).with_files(allow_missing=True)
@@ -190,10 +172,10 @@ def _own_data(folder: Path, own: Path) -> Iterator[FileUse]:
         _command("bench", "report", str(results), "--no-plots", "--data", str(path))
 
     data = own.parent
-    yield _file("own questions by line", "jsonl", data / "own.jsonl", _lines(rows), use)
-    yield _file("own questions", "json", data / "own.json", json.dumps(rows), use)
-    yield _file("own questions in a table", "csv", data / "own.csv", cells, use)
-    yield _file("own questions run", "jsonl", data / "run.jsonl", _lines(rows[:3]), run)
+    yield _file("own questions by line", data / "own.jsonl", rows, use)
+    yield _file("own questions", data / "own.json", rows, use)
+    yield _file("own questions in a table", data / "own.csv", cells, use)
+    yield _file("own questions run", data / "run.jsonl", rows[:3], run)
 
 
 def _published_data(folder: Path) -> Iterator[FileUse]:
@@ -206,31 +188,24 @@ def _published_data(folder: Path) -> Iterator[FileUse]:
             if isinstance(item.subtitles, Path):
                 read_clip_events(item.subtitles, offset_s=item.subtitles_offset_s, duration_s=item.duration_s)
 
-    lvb = json.dumps([lvb_row("a_0"), lvb_row("b_0")])
-    mme = json.dumps([mme_row("001-1"), mme_row("002-1")])
     asked = {"uid": "1", "question": "What?\n(A) this\n(B) that", "answer": "A", "question_type": ["x"]}
-    lvbench = _lines([{"key": "v", "type": "sport", "qa": [asked | {"time_reference": "00:10-00:12"}]}])
+    asked |= {"time_reference": "00:10-00:12"}
     ego = [{"q_uid": name, "question": "What?", **{f"option {k}": f"this {k}" for k in range(5)}} for name in "ab"]
     task = {"video": "v.mp4", "duration": 20.0, "question": "What?", "candidates": ["x", "y"], "answer": "y"}
-    mlvu = json.dumps([task | {"question_type": "plotQA"}])
     videos = ("lvb/videos/a", "lvb/videos/b", "ego/videos/a", "ego2/videos/a", "mlvu/video/v", "lvbench/videos/v")
     for video in (*videos, "mme/data/vid001", "mme/data/vid002"):
         write(folder / f"{video}.mp4", "")
     write(folder / "ego" / "questions.json", ego)
-    for name, kind, path, text in (
-        ("longvideobench", "json", folder / "lvb" / "lvb_val.json", lvb),
-        ("videomme", "json", folder / "mme" / "videomme.json", mme),
-        ("lvbench", "jsonl", folder / "lvbench" / "video_info.meta.jsonl", lvbench),
-        ("egoschema", "json", folder / "ego" / "subset_answers.json", json.dumps({"a": 1, "b": 2})),
-        ("mlvu", "json", folder / "mlvu" / "json" / "1_plotQA.json", mlvu),
+    write(folder / "ego2" / "subset_answers.json", {"a": 1, "b": 2})
+    for name, root, file, content in (
+        ("longvideobench", "lvb", "lvb_val.json", [lvb_row("a_0"), lvb_row("b_0")]),
+        ("videomme", "mme", "videomme.json", [mme_row("001-1"), mme_row("002-1")]),
+        ("lvbench", "lvbench", "video_info.meta.jsonl", [{"key": "v", "type": "sport", "qa": [asked]}]),
+        ("egoschema", "ego", "subset_answers.json", {"a": 1, "b": 2}),
+        ("egoschema", "ego2", "questions.json", ego),
+        ("mlvu", "mlvu", "json/1_plotQA.json", [task | {"question_type": "plotQA"}]),
     ):
-        root = path.parent.parent if name == "mlvu" else path.parent
-        yield _file(name, kind, path, text, partial(load, name, root))
-    second = folder / "ego2"
-    write(second / "subset_answers.json", {"a": 1, "b": 2})
-    yield _file(
-        "egoschema questions", "json", second / "questions.json", json.dumps(ego), partial(load, "egoschema", second)
-    )
+        yield _file(f"{name} {file}", folder / root / file, content, partial(load, name, folder / root))
 
 
 def _settings(folder: Path, own: Path) -> Iterator[FileUse]:
@@ -244,24 +219,15 @@ def _settings(folder: Path, own: Path) -> Iterator[FileUse]:
         "blocks: [{methods: [gcr], text_modes: [none]}, {budgets: '4,8'}]\nlimit: 3\ngroups: [clips]\n"
         f"datasets: {{{own}: null}}\n"
     )
-    config = {
-        "encoder": "offline",
-        "fps": 2.0,
-        "mode": "fast",
-        "budget": 8,
-        "method": "gcr",
-        "seed": 1,
-    }
+    config = {"encoder": "offline", "fps": 2.0, "mode": "fast", "budget": 8, "method": "gcr", "seed": 1}
     config |= {"options": {"alpha_ground": 0.25}, "speech": "none", "size": 224, "reader_options": {"preset": "x"}}
 
-    def run(path: Path) -> None:
-        """As `bench run` does, up to the choice of questions."""
-        _command("bench", "run", str(path), "--ids", "nothing")
-
-    yield _file("plan", "yaml", folder / "plan.yaml", plan, lambda path: make_plan(read_plan(path)))
-    yield _file("plan run", "yaml", folder / "plan-run.yaml", plan, run)
-    yield _file("settings", "json", folder / "settings.json", json.dumps(config), PipelineConfig.from_file)
-    yield _file("settings in YAML", "yaml", folder / "settings.yaml", json.dumps(config), PipelineConfig.from_file)
+    # As `bench run` does, up to the choice of questions.
+    run = partial(_command, "bench", "run", "--ids", "nothing")
+    yield _file("plan", folder / "plan.yaml", plan, lambda path: make_plan(read_plan(path)))
+    yield _file("plan run", folder / "plan-run.yaml", plan, run)
+    yield _file("settings", folder / "settings.json", config, PipelineConfig.from_file)
+    yield _file("settings in YAML", folder / "settings.yaml", json.dumps(config), PipelineConfig.from_file)
 
 
 def _video_lists(folder: Path) -> Iterator[FileUse]:
@@ -272,16 +238,11 @@ def _video_lists(folder: Path) -> Iterator[FileUse]:
     cells = "video,subtitles\na.mp4,a.srt\nb.mp4,\n"
     row = {"path": "a.mp4", "fingerprint": "f" * 32, "frames": 9, "warnings": ["odd"]}
     journal = [{"path": "a.mp4", "event": "started"}, {"path": "a.mp4", "event": "done", "row": row}]
-    yield _file("video list by line", "jsonl", folder / "lists" / "videos.jsonl", _lines(rows), list_videos)
-    yield _file("video list", "csv", folder / "lists" / "videos.csv", cells, list_videos)
-    yield _file("video list in text", "bytes", folder / "lists" / "videos.txt", "# a\na.mp4\nb.mp4\n", list_videos)
-    yield _file(
-        "journal",
-        "jsonl",
-        folder / "lists" / "journal.jsonl",
-        _lines(journal),
-        read_journal,
-    )
+    lists = folder / "lists"
+    yield _file("video list by line", lists / "videos.jsonl", rows, list_videos)
+    yield _file("video list", lists / "videos.csv", cells, list_videos)
+    yield _file("video list in text", lists / "videos.txt", "# a\na.mp4\nb.mp4\n", list_videos)
+    yield _file("journal", lists / "journal.jsonl", journal, read_journal)
 
 
 def _selections(folder: Path, clip: Path) -> Iterator[FileUse]:
@@ -293,17 +254,17 @@ def _selections(folder: Path, clip: Path) -> Iterator[FileUse]:
     question = fs.Question("Is it cold?", options=("yes", "no"))
     selection = fs.select(index, question, events=events, budget=4, encoder=model, store=folder / "selection-store")
 
-    def use(path: Path) -> None:
+    def read(path: Path) -> fs.Selection:
         restored = fs.Selection.from_json(path.read_text(encoding="utf-8", errors="surrogateescape"))
         assert fs.Selection.from_json(restored.to_json()) == restored
         str(restored), repr(restored)
+        return restored
 
     def save(path: Path) -> None:
-        restored = fs.Selection.from_json(path.read_text(encoding="utf-8", errors="surrogateescape"))
-        fs.exhibit(clip, restored, size=32).save(folder / "exhibit", force=True)
+        fs.exhibit(clip, read(path), size=32).save(folder / "exhibit", force=True)
 
-    yield _file("selection.json", "json", folder / "selection.json", selection.to_json(), use)
-    yield _file("selection.json, exhibited", "json", folder / "shown.json", selection.to_json(), save)
+    yield _file("selection.json", folder / "selection.json", selection.to_json(), read)
+    yield _file("selection.json, exhibited", folder / "shown.json", selection.to_json(), save)
 
 
 def _questions(folder: Path, clip: Path) -> Iterator[FileUse]:
@@ -316,9 +277,7 @@ def _questions(folder: Path, clip: Path) -> Iterator[FileUse]:
     rows += [{"text": "Who?", "choices": {"A": "he", "B": "she"}, "qid": 7}]
     cells = 'id,question,options\na,Is it cold?,yes | no\nb,Why?,"[""x"", ""y""]"\n'
     columns = "question,a,b,c\nIs it cold?,yes,no,\nWhy?,x,y,z\n"
-    listed = [
-        {"video": "0.mp4", "question": "Is it cold?", "options": ["yes", "no"], "answer": "A", "subtitles": "0.srt"}
-    ]
+    asked = {"video": "0.mp4", "question": "Is it cold?", "options": ["yes", "no"], "answer": "A", "subtitles": "0.srt"}
 
     def use(path: Path) -> None:
         from framesift.text.questions import read_questions
@@ -332,12 +291,12 @@ def _questions(folder: Path, clip: Path) -> Iterator[FileUse]:
         for item in read_items(path):
             RunItem.from_dict(json.loads(json.dumps(item.to_dict(), allow_nan=False)))
 
-    yield _file("questions", "json", folder / "questions.json", json.dumps({"questions": rows}), use)
-    yield _file("questions by line", "jsonl", folder / "questions.jsonl", _lines(rows), use)
-    yield _file("questions in a table", "csv", folder / "questions.csv", cells, use)
-    yield _file("questions with option columns", "csv", folder / "columns.csv", columns, use)
-    yield _file("questions in text", "bytes", folder / "questions.txt", "Is it cold? A) yes B) no\nWhy?\n", use)
-    yield _file("questions on videos", "jsonl", folder / "data" / "asked.jsonl", _lines(listed * 2), items)
+    yield _file("questions", folder / "questions.json", {"questions": rows}, use)
+    yield _file("questions by line", folder / "questions.jsonl", rows, use)
+    yield _file("questions in a table", folder / "questions.csv", cells, use)
+    yield _file("questions with option columns", folder / "columns.csv", columns, use)
+    yield _file("questions in text", folder / "questions.txt", "Is it cold? A) yes B) no\nWhy?\n", use)
+    yield _file("questions on videos", folder / "data" / "asked.jsonl", [asked] * 2, items)
 
 
 def _server(folder: Path) -> Iterator[FileUse]:
@@ -346,27 +305,29 @@ def _server(folder: Path) -> Iterator[FileUse]:
 
     rows = [asdict(Job(number, "index", "a.mp4", "a.mp4")) for number in "12"]
     use = partial(read_json, kind=tuple[Job, ...])
-    yield _file("server queue", "json", folder / "queue.json", json.dumps(rows), use)
+    yield _file("server queue", folder / "queue.json", rows, use)
 
 
-def _file(name: str, kind: str, path: Path, content: str | bytes, use: Callable[[Path], object]) -> FileUse:
+def _file(name: str, path: Path, content: object, use: Callable[[Path], object]) -> FileUse:
+    """Write an example; what is no text or bytes as JSON, in lines if the path ends so."""
+    kind = path.suffix[1:].replace("txt", "bytes")
+    if isinstance(content, list) and kind == "jsonl":
+        content = "".join(json.dumps(row) + "\n" for row in content)
+    elif not isinstance(content, str | bytes):
+        content = json.dumps(content)
     data = content.encode() if isinstance(content, str) else content
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data)
     return FileUse(name, kind, path, data, use)
 
 
-def _lines(rows: Iterable[object]) -> str:
-    return "\n".join(map(json.dumps, rows)) + "\n"
-
-
-def _command(*words: str) -> None:
+def _command(*words: object) -> None:
     """Run a command in this process; its one sentence on bad input becomes a FramesiftError again."""
     from framesift.cli import main
 
     sentence = io.StringIO()
     with contextlib.redirect_stderr(sentence):
-        code = main(words)
+        code = main(list(map(str, words)))
     if code == 2:
         last_line = sentence.getvalue().splitlines()[-1]
         assert last_line.startswith("framesift"), last_line

@@ -12,7 +12,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import textwrap
 import threading
 import time
 import traceback
@@ -25,37 +24,9 @@ from typing import Any
 from framesift._utils.files import is_temporary
 from helpers.clips import make_clip
 from helpers.fault_tries import Fault, Try, rng_of
+from helpers.plugin_packages import write_package
 
 ENCODER = "paused-grid"
-# Mean colours of a 4 × 4 grid, with a pause, so that a moment at random is often one of the work.
-PLUGIN = textwrap.dedent(
-    """
-    import os, time
-    import numpy as np
-    from PIL import Image
-
-    class PausedGrid:
-        name, dim, batch_size, fingerprint = "paused-grid", 49, 8, "0123456789abcdef"
-
-        def encode_images(self, frames):
-            time.sleep(len(frames) * float(os.environ.get("PAUSE_S", "0")))
-            grids = [np.asarray(Image.fromarray(np.asarray(f)).resize((4, 4), Image.Resampling.BOX)) for f in frames]
-            rows = np.stack(grids).reshape(len(grids), -1).astype(np.float32) / 255 - 0.5
-            return unit(np.concatenate((rows, np.full((len(rows), 1), 0.1, np.float32)), axis=1))
-
-        def encode_texts(self, texts):
-            rows = np.full((len(texts), self.dim), 0.01, np.float32)
-            for row, text in zip(rows, texts):
-                row[[ord(c) % 48 for c in text]] = 1.0
-            return unit(rows)
-
-    def unit(rows):
-        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
-
-    def load(*, device="auto"):
-        return PausedGrid()
-    """
-)
 PAUSE_S = 0.004  # a frame
 SECONDS = 200  # of a video: one part of its index is stored before its end
 OF_THE_RUN = {"seconds", "run", "peak_memory_bytes", "finished_s"}  # fields of a result row that differ between runs
@@ -63,12 +34,7 @@ OF_THE_RUN = {"seconds", "run", "peak_memory_bytes", "finished_s"}  # fields of 
 
 def install_encoder(folder: Path) -> Path:
     """Create a folder for sys.path with the encoder `paused-grid`, as an installed package has it."""
-    (folder / "paused-1.dist-info").mkdir(parents=True)
-    (folder / "paused_grid.py").write_text(PLUGIN)
-    (folder / "paused-1.dist-info" / "METADATA").write_text("Name: paused\nVersion: 1\n")
-    entry_points = f"[framesift.encoders]\n{ENCODER} = paused_grid:load\n"
-    (folder / "paused-1.dist-info" / "entry_points.txt").write_text(entry_points)
-    return folder
+    return write_package(folder, "paused", f"[framesift.encoders]\n{ENCODER} = helpers.encoders:PausedGrid\n")
 
 
 class Command:
@@ -89,13 +55,7 @@ class Command:
         environment = os.environ | {"PYTHONPATH": path, "PAUSE_S": str(PAUSE_S)}
         command = [sys.executable, "-m", "framesift", *self.words(work)]
         with (self.folder / "output.txt").open("w") as output:
-            return subprocess.Popen(
-                command,
-                env=environment,
-                stdout=output,
-                stderr=subprocess.PIPE,
-                text=True,
-            )
+            return subprocess.Popen(command, env=environment, stdout=output, stderr=subprocess.PIPE, text=True)
 
     def finish(self, work: Path) -> None:
         """Run the command to its end."""

@@ -8,6 +8,17 @@ from framesift.readers import base as readers
 from framesift.selection import registry as selectors
 
 
+def write_package(folder: Path, package: str, entry_points: str, *, version: str = "1.0", **modules: str) -> Path:
+    """Write a distribution with its entry_points.txt, and a source file for each module; its folder, for sys.path."""
+    metadata = folder / f"{package.replace('-', '_')}-{version}.dist-info"
+    metadata.mkdir(parents=True)
+    (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: {version}\n")
+    (metadata / "entry_points.txt").write_text(entry_points)
+    for name, source in modules.items():
+        (folder / f"{name}.py").write_text(source)
+    return folder
+
+
 class Packages:
     """A folder on sys.path into which packages are installed; what is loaded is forgotten with it."""
 
@@ -21,13 +32,7 @@ class Packages:
         selectors._from_other_packages.cache_clear()
 
     def install(self, package: str, entry_points: str, *, version: str = "1.0", **modules: str) -> None:
-        """A distribution with its entry_points.txt, and a source file for each module."""
-        metadata = self.folder / f"{package.replace('-', '_')}-{version}.dist-info"
-        metadata.mkdir()
-        (metadata / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {package}\nVersion: {version}\n")
-        (metadata / "entry_points.txt").write_text(entry_points)
-        for name, source in modules.items():
-            (self.folder / f"{name}.py").write_text(source)
+        write_package(self.folder, package, entry_points, version=version, **modules)
 
     def remove(self) -> None:
         selectors._from_other_packages.cache_clear()

@@ -19,7 +19,6 @@ from helpers.encoders import GridEncoder
 from helpers.fault_tries import Fault
 
 EVENTS = [fs.Event(2.0, 4.0, "The coffee is cold"), fs.Event(6.0, 7.5, "So is the tea")]
-KINDS = {".json": "json", ".safetensors": "safetensors"}
 
 
 class SmallStore:
@@ -52,8 +51,8 @@ class SmallStore:
         return self.vectors()
 
 
-def store_files(folder: Path, clip: Path) -> Iterator[tuple[str, str, Path, Callable[[Path], None]]]:
-    """The name, kind, path and use of each file."""
+def store_files(folder: Path, clip: Path) -> Iterator[tuple[str, Path, Callable[[Path], None]]]:
+    """The name, path and use of each file."""
     store = SmallStore(folder / "store", clip)
     expected = {name: getattr(store, name)() for name in ("search", "events", "vectors", "maintained")}
     root, whole = store.root, folder / "store-copy"
@@ -80,11 +79,11 @@ def store_files(folder: Path, clip: Path) -> Iterator[tuple[str, str, Path, Call
 
     for path in sorted(path for path in root.rglob("*") if path.is_file()):
         name = f"store {path.parent.name.partition('-')[0]} {path.name.partition('-')[0]}{path.suffix}"
-        yield name, KINDS[path.suffix], path, use
+        yield name, path, use
     yield _unfinished_index(folder)
 
 
-def _unfinished_index(folder: Path) -> tuple[str, str, Path, Callable[[Path], None]]:
+def _unfinished_index(folder: Path) -> tuple[str, Path, Callable[[Path], None]]:
     """The stored part of an interrupted run; the next run uses it, or starts over."""
     clip = make_clip(folder / "long.mkv", seconds=PART_SIZE + 12, fps=1)
     root = folder / "unfinished"
@@ -106,7 +105,7 @@ def _unfinished_index(folder: Path) -> tuple[str, str, Path, Callable[[Path], No
             shutil.rmtree(root)
             path.parent.mkdir(parents=True)
 
-    return "store part", "safetensors", part, use
+    return "store part", part, use
 
 
 @contextlib.contextmanager
