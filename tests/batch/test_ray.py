@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import subprocess
 import sys
 from pathlib import Path
 
@@ -39,15 +38,6 @@ def test_ray_executor_writes_the_bytes_of_index(four, cluster, encoder, tmp_path
     assert fs.corpus.index(four, engine="ray", encoder=encoder, store=tmp_path / "ray").counts["kept"] == 4
 
 
-def test_offline_encoder_gives_the_same_bytes_on_every_executor(four, cluster, tmp_path):
-    three = [four / f"v{k}.mp4" for k in range(3)]
-    for path in three:
-        fs.index(path, "offline", store=tmp_path / "one")
-    for engine in ("local", "ray"):
-        fs.corpus.index(three, engine=engine, encoder="offline", store=tmp_path / engine, workers=2)
-        assert payloads(tmp_path / "one") == payloads(tmp_path / engine)
-
-
 def test_crash_and_hang_on_ray_use_up_their_own_attempts(cluster, encoder, tmp_path):
     for k in range(3):
         make_video(tmp_path / f"good{k}.mp4", seed=k)
@@ -78,25 +68,6 @@ def test_killed_actor_and_killed_worker_on_ray_lose_nothing(cluster, encoder, tm
     assert killed and run.counts["indexed"] + run.counts["kept"] == 4
 
 
-def test_killed_ray_driver_leaves_finished_work(plugin_folder, encoder, tmp_path):
-    videos = tmp_path / "videos"
-    videos.mkdir()
-    for k in range(4):
-        make_video(videos / f"{k}.mp4", COLOURS["slow"], seconds=8 + k)
-    flags = ("corpus", "index", videos, "--encoder", "test-encoder", "--store", tmp_path / "s", "--json")
-    driver = framesift(*flags, "--engine", "ray", "--workers", 2, path=plugin_folder)
-    for line in driver.stdout:
-        if json.loads(line)["event"] == "done":
-            break
-    driver.kill()
-    driver.wait()
-    again = fs.corpus.index(videos, encoder=encoder, store=tmp_path / "s", workers=2)
-    assert again.counts["kept"] >= 1 and not again.failed
-    for path in sorted(videos.iterdir()):
-        fs.index(path, encoder, store=tmp_path / "one")
-    assert payloads(tmp_path / "one") == payloads(tmp_path / "s")
-
-
 def test_questions_on_ray_give_the_rows_of_the_local_executor(cluster, encoder, tmp_path):
     rows = []
     for k in range(2):
@@ -112,23 +83,9 @@ def test_questions_on_ray_give_the_rows_of_the_local_executor(cluster, encoder, 
 
 def test_unreachable_cluster_is_one_sentence(plugin_folder, tmp_path):
     make_video(tmp_path / "a.mp4")
-    flags = (
-        "corpus",
-        "index",
-        tmp_path / "a.mp4",
-        "--encoder",
-        "test-encoder",
-        "--store",
-        tmp_path / "s",
-        "--engine",
-        "ray",
-    )
-    driver = framesift(*flags, "--address", "127.0.0.1:1", path=plugin_folder)
-    try:
-        _, errors = driver.communicate(timeout=120)
-    except subprocess.TimeoutExpired:
-        driver.kill()
-        raise
+    flags = ["--encoder", "test-encoder", "--store", tmp_path / "s", "--engine", "ray", "--address", "127.0.0.1:1"]
+    driver = framesift("corpus", "index", tmp_path / "a.mp4", *flags, path=plugin_folder)
+    _, errors = driver.communicate()
     assert driver.returncode == 2 and "can't be reached" in errors.splitlines()[-1]
 
 

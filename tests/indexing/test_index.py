@@ -1,9 +1,6 @@
 """From a file to an index: built once, resumable, identical after interruptions."""
 
 import shutil
-import signal
-import subprocess
-import sys
 import threading
 from pathlib import Path
 
@@ -68,15 +65,12 @@ def test_index_of_a_relative_path_is_not_stale_in_another_folder(clip, tmp_path,
     assert prune(Store(tmp_path / "store")) == []
 
 
-def test_encoder_fingerprint_and_sampling_are_part_of_the_key(clip, tmp_path):
+@pytest.mark.parametrize(("fingerprint", "fps"), [(GridEncoder.fingerprint, 2.0), ("other", 1.0)])
+def test_encoder_fingerprint_and_sampling_are_part_of_the_key(clip, tmp_path, fingerprint, fps):
+    fs.index(clip, GridEncoder(), 1.0, store=tmp_path)
     encoder = GridEncoder()
-    fs.index(clip, encoder, 1.0, store=tmp_path)
-    encoder.seen = 0
-    fs.index(clip, encoder, 2.0, store=tmp_path)
-    assert encoder.seen > 0
-    encoder.seen = 0
-    encoder.fingerprint = "other"
-    fs.index(clip, encoder, 1.0, store=tmp_path)
+    encoder.fingerprint = fingerprint
+    fs.index(clip, encoder, fps, store=tmp_path)
     assert encoder.seen > 0
 
 
@@ -104,69 +98,51 @@ def test_interrupted_run_resumes(clip, tmp_path, error):
     assert payload(tmp_path / "a") == payload(tmp_path / "b")
 
 
-HELD = """
-import signal, sys
-signal.signal(signal.SIGINT, signal.default_int_handler)
-sys.path[:0] = [{tests!r}]
-from helpers.encoders import GridEncoder
-import framesift as fs
-said = set()
-def say(word):
-    if word not in said:
-        said.add(word)
-        print(word, flush=True)
-        word == "encoding" and sys.stdin.readline()
-class Held(GridEncoder):
+class Holder(GridEncoder):
+    """Calls a function when its first images are encoded, while it holds the index."""
+
+    def __init__(self, call):
+        super().__init__()
+        self.calls = [call]
+
     def encode_images(self, images):
-        say("encoding")
+        for call in self.calls:
+            self.calls = []
+            call()
         return super().encode_images(images)
-encoder = Held()
-fs.index({clip!r}, encoder, 1.0, store={store!r}, progress=lambda stage, *_: "; waiting" in stage and say("waiting"))
-print(encoder.seen)
-"""
 
 
-@pytest.fixture
-def start(clip, tmp_path):
-    """Starts a process that indexes the clip and prints "encoding", then waits for a line, or "waiting"."""
-    started = []
-
-    def start_one():
-        code = HELD.format(tests=str(Path(__file__).parents[1]), clip=str(clip), store=str(tmp_path / "store"))
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        started.append(subprocess.Popen([sys.executable, "-c", code], text=True, **pipes))
-        return started[-1]
-
-    yield start_one
-    for process in started:
-        process.kill()
-        process.communicate()
+def when_waiting(call):
+    """For progress: calls a function while the index is made by another run."""
+    return lambda stage, *_: call() if "; waiting" in stage else None
 
 
-def test_of_processes_that_need_an_index_at_once_one_makes_it(clip, tmp_path, start):
-    runs = [start() for _ in range(2)]
-    assert sorted(process.stdout.readline() for process in runs) == ["encoding\n", "waiting\n"]
-    for process in runs:  # any of them may be the one that encodes
-        process.stdin.write("\n")
-        process.stdin.flush()
-    seen = sorted(int(process.communicate()[0]) for process in runs)
-    alone = GridEncoder()
-    fs.index(clip, alone, 1.0, store=tmp_path / "alone")
-    assert seen == [0, alone.seen]
+def test_of_runs_that_need_an_index_at_once_one_makes_it(clip, tmp_path):
+    waits, second = threading.Event(), GridEncoder()
+    options = {"store": tmp_path / "store", "progress": when_waiting(waits.set)}
+    thread = threading.Thread(target=fs.index, args=(clip, second, 1.0), kwargs=options)
+
+    def start_second():
+        thread.start()
+        assert waits.wait(60)
+
+    first = Holder(start_second)
+    fs.index(clip, first, 1.0, store=tmp_path / "store")
+    thread.join()
+    assert first.seen > 0 and second.seen == 0
     (video,) = (tmp_path / "store").iterdir()  # no lock stays
     assert len(list(video.iterdir())) == 2  # with the timeline
 
 
-def test_waiting_ends_with_ctrl_c_and_when_the_other_process_is_killed(start):
-    holder = start()
-    assert holder.stdout.readline() == "encoding\n"
-    stopped, successor = start(), start()
-    assert stopped.stdout.readline() == successor.stdout.readline() == "waiting\n"
-    stopped.send_signal(signal.SIGINT)
-    assert "KeyboardInterrupt" in stopped.communicate()[1]
-    holder.kill()
-    assert successor.communicate("\n")[0].startswith("encoding\n")
-    assert successor.returncode == 0
+def test_waiting_for_another_run_ends_with_ctrl_c(clip, tmp_path):
+    def interrupt():
+        raise KeyboardInterrupt
+
+    def wait():
+        fs.index(clip, GridEncoder(), 1.0, store=tmp_path, progress=when_waiting(interrupt))
+
+    with pytest.raises(KeyboardInterrupt):
+        fs.index(clip, Holder(wait), 1.0, store=tmp_path)
 
 
 def test_damaged_index_is_built_again(clip, tmp_path):
@@ -248,6 +224,11 @@ def test_damaged_frames_stay_marked_where_nothing_else_covers_a_minute(clip, tmp
         "20 damaged frames are left out of the candidates",
         "60 damaged frames are kept as candidates, marked, because no other frame covers their minute: 0:01:00-0:01:59",
     )
+
+
+def test_video_of_damaged_frames_keeps_all(clip, tmp_path, damaged_from):
+    damaged_from(range(SECONDS))
+    assert fs.index(clip, GridEncoder(), 1.0, store=tmp_path).is_damaged.tolist() == [True] * SECONDS
 
 
 def test_interrupted_run_reports_the_damage_of_both_runs(clip, tmp_path, damaged_from):

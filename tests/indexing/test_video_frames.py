@@ -9,18 +9,9 @@ from framesift.indexing.video_frames import VideoFrames
 from framesift.types.lookup import Box
 from framesift.video.frames import sample
 from helpers.clips import make_clip
+from helpers.encoders import GridEncoder
 
-
-class Brightness:
-    """An encoder of two numbers: how bright a image is, and one."""
-
-    name, dim, batch_size = "brightness", 2, 4
-    images_read = 0
-
-    def encode_images(self, images):
-        self.images_read += len(images)
-        rows = np.array([[image.mean() / 255, 1.0] for image in map(np.asarray, images)])
-        return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+QUERY = np.full(GridEncoder.dim, 1 / 7)
 
 
 class Detector:
@@ -51,14 +42,13 @@ def test_images_have_the_requested_order_and_size(clip, candidates):
 
 
 def test_focus_scores_few_frames_of_a_video_without_an_index(clip, candidates):
-    encoder, query = Brightness(), np.array([1.0, 0.0])
-    times = [time_s for time_s, _ in candidates]
-    source = VideoFrames(clip, times, encoder=encoder, query=query)
+    encoder, times = GridEncoder(), [time_s for time_s, _ in candidates]
+    source = VideoFrames(clip, times, encoder=encoder, query=QUERY)
     lazy, lookup = fs.Evidence(times, 40.0), fs.Lookup(frames=source)
     selection = fs.select_frames(lazy, budget=4, method="focus", lookup=lookup)
-    assert encoder.images_read == selection.trace["looked_at"] < len(times)
-    every = Brightness().encode_images([image for _, image in candidates])
-    whole = fs.Evidence(times, 40.0, every, query)
+    assert encoder.seen == selection.trace["looked_at"] < len(times)
+    every = GridEncoder().encode_images([image for _, image in candidates])
+    whole = fs.Evidence(times, 40.0, every, QUERY)
     assert selection.indices == fs.select_frames(whole, budget=4, method="focus").indices
 
 
@@ -71,9 +61,9 @@ def test_scores_need_an_encoder(clip):
 def test_indexed_video_is_searched_in_one_call_also_with_a_named_detector(clip, candidates, monkeypatch, detector):
     monkeypatch.setattr(detectors, "load", {"owlv2": Detector()}.__getitem__)
     times = [time_s for time_s, _ in candidates]
-    rows = Brightness().encode_images([image for _, image in candidates])
-    index = fs.VideoIndex(fs.VideoInfo(str(clip), 40.0), times, rows, "brightness")
-    asked = {"queries": np.array([[1.0, 0.0]]), "budget": 4, "method": "t-star", "detector": detector}
+    rows = GridEncoder().encode_images([image for _, image in candidates])
+    index = fs.VideoIndex(fs.VideoInfo(str(clip), 40.0), times, rows, "grid")
+    asked = {"queries": QUERY[None], "budget": 4, "method": "t-star", "detector": detector}
     (selection,) = fs.select_many(index, ["Where is the red car?"], **asked)
     assert len(selection) == 4 and selection.trace["objects"] == ["red car"]
     assert selection.trace["options"]["detector"] == "anything"

@@ -121,12 +121,8 @@ def test_rest_of_a_truncated_file_is_used(tmp_path, name):
     container = {"movflags": "faststart"} if name.endswith("mp4") else {}
     path = Clip(ticks=range(250), options=X264, container=container).write(tmp_path / name)
     path.write_bytes(path.read_bytes()[: path.stat().st_size * 6 // 10])
-    run = sample(path)
-    got = list(run)
-    assert 4 <= len(got) <= 8
-    assert [read_number(image) for _, image in got][:4] == [0, 25, 50, 75]
-    if not name.endswith("ts"):  # which never says how long it was meant to be
-        assert any("missing" in warning for warning in run.warnings), run.warnings
+    got = [read_number(image) for _, image in sample(path)]
+    assert 4 <= len(got) <= 8 and got[:4] == [0, 25, 50, 75]
 
 
 @pytest.mark.parametrize("name", ["holes.mkv", "holes.mp4", "holes.ts"])
@@ -177,3 +173,12 @@ def _spoil_packets(path, numbers):
         at, size = places[number]
         data[at : at + size] = b"\xff" * size
     path.write_bytes(data)
+
+
+def test_packets_end_where_pyav_fails_to_flush_a_later_stream():
+    class Container:
+        def demux(self, stream):
+            yield from ("first", "last")
+            raise IndexError
+
+    assert list(container.read_packets(Container(), None)) == ["first", "last"]

@@ -117,7 +117,6 @@ def test_an_unknown_place_of_decoding_is_an_error(clip, tmp_path):
         fs.index(clip, GridEncoder(), 5.0, store=tmp_path, decode="gpu")
 
 
-def test_doctor_says_whether_the_gpu_decodes(tmp_path, monkeypatch):
-    for reason, words in (("", "and the GPU (NVDEC)"), ("PyTorch finds no NVIDIA GPU", "finds no NVIDIA GPU")):
-        monkeypatch.setattr(cuda, "why_not_cuda", lambda reason=reason: reason)
-        assert any(line.startswith("decoder:") and words in line for line in examine(tmp_path)["lines"])
+def test_doctor_says_that_the_gpu_decodes(tmp_path, monkeypatch):
+    monkeypatch.setattr(cuda, "why_not_cuda", lambda: "")
+    assert any(line.startswith("decoder:") and "and the GPU (NVDEC)" in line for line in examine(tmp_path)["lines"])

@@ -76,16 +76,6 @@ def test_lost_packets_of_a_transport_stream_damage_what_follows(tmp_path, codec,
     assert all(2.0 < time < 4.1 for time in run.damaged_s)
 
 
-def test_added_times_are_part_of_the_warnings(tmp_path):
-    run = sample(Clip(options=X264).write(tmp_path / "clip.mp4"), after_s=1.0)
-    assert run.warnings == []
-    run.damaged_s.append(1.0)
-    run.missed_s.extend([0.0, 1.0])
-    missed, damaged = run.warnings
-    assert "2 of 4 candidates (50%) could not be decoded" in missed and "0:00:00-0:00:01" in missed
-    assert "1 of 4 candidates (25%) were decoded with errors" in damaged
-
-
 def test_intact_files_have_no_damage(tmp_path):
     open_gop = {**X264, "x264-params": "open-gop=1:keyint=30:min-keyint=30:scenecut=0", "bf": "3"}
     whole = Clip(options=X264, ticks=range(300)).write(tmp_path / "whole.mp4")

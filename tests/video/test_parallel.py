@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from framesift.video import parallel
-from framesift.video.frames import fetch, sample
+from framesift.video.frames import sample
 from framesift.video.timeline import read_timeline
 from helpers.clips import Clip
 
@@ -118,20 +118,3 @@ def test_an_error_of_a_worker_is_raised(clips, use_cores, monkeypatch):
     with pytest.raises(ZeroDivisionError):
         list(sample(clips[0], 25.0))
     assert not running_workers()
-
-
-def test_a_segment_that_can_not_be_found_is_decoded_in_sequence(clips, use_cores, monkeypatch):
-    use_cores(1)
-    times_s = [time_s for time_s, _ in sample(clips[0], 5.0)]
-    expected = [(time_s, image.tobytes()) for time_s, image in fetch(clips[0], times_s)]
-    use_cores(3)
-    whole_file = parallel._ParallelRun.images
-
-    def three_images_only(run):
-        for number, image in enumerate(whole_file(run)):
-            if number == 3:
-                return
-            yield image
-
-    monkeypatch.setattr(parallel._ParallelRun, "images", three_images_only)
-    assert [(time_s, image.tobytes()) for time_s, image in fetch(clips[0], times_s)] == expected

@@ -8,13 +8,11 @@ import numpy as np
 import pytest
 
 from framesift.video.colour import FrameConverter
-from framesift.video.frames import fetch, frame_numbers, probe, sample
+from framesift.video.frames import frame_numbers, probe, sample
 from helpers.clips import grid
 from helpers.sample_data import SAMPLE_DATA
 
 CLIPS = sorted(path for path in (SAMPLE_DATA / "clips").glob("*") if path.suffix in {".mp4", ".mkv"})
-FILM = SAMPLE_DATA / "film" / "tears_of_steel_426.mp4"
-
 pytestmark = pytest.mark.sample_data
 
 
@@ -44,15 +42,3 @@ def test_every_frame_is_at_its_published_time():
 def test_embedded_subtitles_are_listed():
     tracks = probe(SAMPLE_DATA / "clips" / "nasa_13013.mp4").subtitle_tracks
     assert [(track.index, track.language, track.is_text) for track in tracks] == [(2, "eng", True), (5, "eng", True)]
-
-
-def test_phone_clip_is_upright():
-    info = probe(SAMPLE_DATA / "clips" / "issue-134-rotate.mp4")
-    assert (info.width, info.height) == (544, 1280)
-
-
-def test_late_frames_are_fetched_by_seeking():
-    times = [600.0, 33.5, 700.125]
-    got = list(fetch(FILM, times, short_side=96))
-    assert [time for time, _ in got] == pytest.approx(sorted(times))
-    assert frame_numbers(FILM, times) == [round(24 * time) for time in times]

@@ -59,7 +59,7 @@ def relative(frames):
 # The grid
 
 
-@pytest.mark.parametrize("fps", [1.0, 0.4, 2.5, 7.0, 25.0, 60.0])
+@pytest.mark.parametrize("fps", [1.0, 0.4, 7.0, 60.0])
 def test_exact_matches_a_full_decode(clips, decoded, fps):
     for name, frames in decoded.items():
         times = [time - frames[0][0] for time, _ in frames]
@@ -117,20 +117,14 @@ def test_variable_frame_rate_keeps_true_times(tmp_path):
     assert numbers(got) == [0, 8, 9, 10]
 
 
-def test_auto_doubles_the_rate_until_there_are_64(clips):
-    run = sample(clips["no-b.mp4"], "auto")
-    assert run.fps == 16.0 and run.expected == len(list(run)) == 64
-
-
-def test_auto_takes_every_frame_of_a_short_clip(tmp_path):
-    path = Clip(ticks=range(20), options=X264).write(tmp_path / "short.mp4")
+@pytest.mark.parametrize(
+    ("count", "time_base", "fps", "expected"),
+    [(20, Fraction(1, 25), 25.0, 20), (100, Fraction(1, 25), 16.0, 64), (70, Fraction(1), 1.0, 70)],
+)
+def test_auto_doubles_the_rate_until_there_are_64_or_every_frame(tmp_path, count, time_base, fps, expected):
+    path = Clip(ticks=range(count), time_base=time_base, options=X264).write(tmp_path / "clip.mp4")
     run = sample(path, "auto")
-    assert run.fps == 25.0 and numbers(run) == list(range(20))
-
-
-def test_auto_is_one_per_second_when_that_is_enough(tmp_path):
-    path = Clip(ticks=range(0, 140), time_base=Fraction(1, 2), options=X264).write(tmp_path / "slow.mp4")
-    assert sample(path, "auto").fps == 1.0
+    assert run.fps == fps and run.expected == len(list(run)) == expected
 
 
 def test_rate_of_one_in_ten_seconds_is_exact(tmp_path):
@@ -154,16 +148,11 @@ def test_every_mode_gives_frames_at_their_true_times(clips, decoded, mode):
         assert [time for time, _ in got] == sorted({time for time, _ in got}), name
 
 
-def test_fast_is_at_most_half_a_second_before_its_instant(clips):
+def test_fast_decodes_reference_frames_at_most_half_a_second_before_their_instants(clips):
     times = [time for time, _ in sample(clips["b-pyramid.mp4"], 1.0, "fast")]
-    for k, time in enumerate(times[:4]):
-        assert 0 <= k - time <= 0.5
-
-
-def test_fast_decodes_reference_frames_only(clips):
+    assert all(0 <= k - time <= 0.5 for k, time in enumerate(times[:4]))
     line = read_timeline(clips["b-pyramid.mp4"])
-    packets = [line.shown[line.find(time)] for time, _ in sample(clips["b-pyramid.mp4"], 3.0, "fast")]
-    assert line.is_needed[packets].all() and not line.is_needed.all()
+    assert line.is_needed[[line.shown[line.find(time)] for time in times]].all() and not line.is_needed.all()
 
 
 def test_fast_falls_back_to_the_exact_frame(tmp_path):
@@ -202,7 +191,8 @@ def test_resumed_sampling_gives_the_remaining_candidates(clips, mode):
 @given(data=st.data(), name=st.sampled_from(sorted(CLIPS)))
 def test_fetch_matches_a_full_decode(clips, decoded, data, name):
     frames, times = decoded[name], relative(decoded[name])
-    chosen = data.draw(st.lists(st.integers(0, len(frames) - 1), min_size=1, max_size=6))
+    chosen = data.draw(st.lists(st.integers(0, len(frames) - 1), max_size=6))
+    assert frame_numbers(clips[name], [times[n] for n in chosen]) == chosen
     got = list(fetch(clips[name], [times[n] for n in chosen]))
     assert [time for time, _ in got] == pytest.approx([times[n] for n in sorted(set(chosen))], abs=1e-9)
     assert all(np.array_equal(p, frames[n][1]) for (_, p), n in zip(got, sorted(set(chosen)), strict=True))
@@ -241,30 +231,15 @@ def test_frames_less_than_a_millisecond_apart_have_their_own_times(tmp_path):
     assert frame_numbers(path, [line.time_s(packet) for packet in line.shown]) == [0, 1, 2, 3]
 
 
-def test_before_the_first_frame_it_is_the_first(tmp_path):
-    path = Clip(ticks=range(75, 150), options={"bf": "0"}, sound_s=6.0).write(tmp_path / "late.mkv")
-    assert frame_numbers(path, [0.0, 2.0]) == [0, 0]
-
-
 @pytest.mark.parametrize("time_s", [-1.0, 4.002, 1e9, float("nan"), float("inf")])
 def test_time_outside_the_video_is_an_error(clips, time_s):
     with pytest.raises(InputError, match=r"the time is \S+ s; expected seconds from 0 to 4\.000, the video's end"):
         fetch(clips["no-b.mp4"], [time_s])
 
 
-def test_fetching_no_times_gives_no_frames(clips):
-    assert list(fetch(clips["no-b.mp4"], [])) == []
-
-
 def test_late_frame_needs_no_packet_before_its_gop(clips):
-    line = read_timeline(clips["no-b.mp4"])
-    send, _ = decoding.DecodePlan(line, [80]).packets()
+    send, _ = decoding.DecodePlan(read_timeline(clips["no-b.mp4"]), [80]).packets()
     assert np.flatnonzero(send).tolist() == list(range(70, 81))
-
-
-def test_frame_numbers_are_in_presentation_order(clips, decoded):
-    times = relative(decoded["b-pyramid.mp4"])
-    assert frame_numbers(clips["b-pyramid.mp4"], [times[n] for n in (7, 0, 99, 42)]) == [7, 0, 99, 42]
 
 
 # Clocks
@@ -298,6 +273,7 @@ def test_video_that_starts_after_the_audio_keeps_its_times(tmp_path):
     assert [time for time, _ in got] == pytest.approx([3.0, 4.0, 5.0], abs=0.002)
     assert numbers(got) == [0, 25, 50]
     assert any("0:00:00-0:00:03" in warning for warning in run.warnings)
+    assert frame_numbers(path, [0.0, 2.0]) == [0, 0]
 
 
 def test_files_without_presentation_times_count_frames(tmp_path):
