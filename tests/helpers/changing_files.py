@@ -3,6 +3,7 @@
 import os
 import shutil
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 import framesift as fs
@@ -87,25 +88,14 @@ class ChangingEncoder(GridEncoder):
             self.change()
 
 
-class FreshPayloads:
-    """The index of a file's content, made where nothing changes; None if there can be none."""
-
-    def __init__(self, folder):
-        self.folder, self.made = folder, {}
-        folder.mkdir(exist_ok=True)
-
-    def of(self, path):
-        content = fingerprint(path)
-        if content not in self.made:
-            folder = self.folder / content
-            folder.mkdir()
-            copy = shutil.copy(path, folder / path.name)
-            try:
-                fs.index(copy, GridEncoder(), 1.0, store=folder / "store")
-                self.made[content] = next((folder / "store").rglob(INDEX)).read_bytes()
-            except fs.FramesiftError:
-                self.made[content] = None
-        return content, self.made[content]
+def fresh_payload(path, folder):
+    """The index of a file's content, made once in a folder where nothing changes; None if there can be none."""
+    store = Path(folder) / fingerprint(path)
+    if not store.exists():
+        store.mkdir(parents=True)
+        with suppress(fs.FramesiftError):
+            fs.index(path, GridEncoder(), 1.0, store=store)
+    return next(iter(stored_payloads(store).values()), None)
 
 
 def stored_payloads(store):

@@ -21,6 +21,7 @@ from pathlib import Path
 
 import framesift as fs
 from framesift.errors import FramesiftError
+from framesift.store.fingerprint import fingerprint
 from helpers.clips import Clip, make_clip
 from helpers.encoders import GridEncoder
 from helpers.mutations import Rng, mutate_bytes
@@ -170,10 +171,9 @@ def records(kinds: tuple[str, ...], folder: Path, *, results: bool = False) -> T
 
 def changing_files(folder: Path) -> Try:
     """A video is replaced, overwritten, cut or extended while it is indexed, at any of its batches."""
-    from helpers.changing_files import CHANGES, ChangingEncoder, FreshPayloads, stored_payloads
+    from helpers.changing_files import CHANGES, ChangingEncoder, fresh_payload, stored_payloads
 
     originals = [make_clip(folder / f"{seed}.mkv", seconds=150, seed=seed) for seed in (0, 1)]
-    fresh = FreshPayloads(folder / "fresh")
 
     def attempt(number: int, seed: int) -> None:
         rng = rng_of("changing", number, seed)
@@ -186,7 +186,7 @@ def changing_files(folder: Path) -> Try:
         try:
             fs.index(clip, ChangingEncoder(lambda: change(clip, originals[1]), batches), 1.0, store=work / "store")
         finally:
-            known = dict(map(fresh.of, (clip, *originals)))
+            known = {fingerprint(path): fresh_payload(path, folder / "fresh") for path in (clip, *originals)}
             for content, payload in stored_payloads(work / "store").items():
                 if known.get(content) != payload:
                     raise Fault("poisoned", f"{change.__name__} at {batches}: {content} holds other vectors")

@@ -21,6 +21,10 @@ ODD_VALUES: tuple[Any, ...] = (
     {"text": "x"}, [float("nan")], list(range(300)), {"a": {"b": {"c": [1, {"d": None}]}}},
 )  # fmt: skip
 RAW_VALUES = ("9" * 5000, "-" + "9" * 400, "1e999", "[" * DEPTH + "]" * DEPTH, "[" * 300 + "]" * 300, "{", "", "NaN")
+YAML_LINES = (
+    b"a: &a [*a]", b"? [1, 2]\n: 3", b"!!python/name:os.system x", b"2026-01-01: 1", b"- 1", b"<<: 1", b"\t x", b"1: 2",
+    b"x: " + b"[" * 2000, b"x: 0o7_7", b"x: .nan",
+)  # fmt: skip
 _RAW = "@raw value@"
 
 Rng = random.Random
@@ -94,29 +98,20 @@ def mutate_jsonl(data: bytes, rng: Rng) -> tuple[str, bytes]:
 
 
 def mutate_csv(data: bytes, rng: Rng) -> tuple[str, bytes]:
-    """Change one cell, or add, remove or exchange cells, rows and columns."""
-    rows = list(csv.reader(io.StringIO(data.decode(), newline="")))
-    row = rng.choice(rows)
-    at = rng.randrange(len(row))
-    kind = rng.choice(("value",) * 6 + ("removed", "added", "row repeated", "row removed", "row emptied", "header"))
-    if kind == "value":
-        value = rng.choice(ODD_VALUES)
-        row[at] = value if isinstance(value, str) else json.dumps(value)
-    elif kind == "removed":
-        del row[at]
-    elif kind == "added":
-        row += ["more", "cells"]
-    elif kind == "row repeated":
-        rows.append(row)
-    elif kind == "row removed":
-        rows.remove(row)
-    elif kind == "row emptied":
-        row[:] = [""] * len(row)
-    else:
-        rows[0][rng.randrange(len(rows[0]))] = rng.choice(("", "ID", "x", " start ", rows[0][0]))
+    """Change one cell, row or column, or their places."""
+    tree: list[Any] = [list(csv.reader(io.StringIO(data.decode(), newline="")))]
+    name, raw = _mutate_tree(tree, rng)
+    table = tree[0] if isinstance(tree[0], list) else [tree[0]]
     out = io.StringIO()
-    csv.writer(out, lineterminator=rng.choice(("\n", "\r\n"))).writerows(rows)
-    return kind, out.getvalue().encode("utf-8", "surrogatepass")
+    writer = csv.writer(out, lineterminator=rng.choice(("\n", "\r\n")))
+    for row in table:
+        writer.writerow(_cell(cell, raw) for cell in (row if isinstance(row, list) else [row]))
+    return name, out.getvalue().encode("utf-8", "surrogatepass")
+
+
+def _cell(value: Any, raw: str) -> str:
+    text = value if isinstance(value, str) else json.dumps(value)
+    return text.replace(_RAW, raw)
 
 
 def mutate_yaml(data: bytes, rng: Rng) -> tuple[str, bytes]:
@@ -126,16 +121,7 @@ def mutate_yaml(data: bytes, rng: Rng) -> tuple[str, bytes]:
     if rng.random() < 0.3:
         lines = data.split(b"\n")
         at = rng.randrange(len(lines))
-        odd = (
-            b"a: &a [*a]",
-            b"? [1, 2]\n: 3",
-            b"!!python/name:os.system x",
-            b"2026-01-01: 1",
-            b"- 1",
-            b"<<: 1",
-            b"\t x",
-        )
-        lines[at : at + rng.randrange(2)] = [rng.choice((*odd, b"x: " + b"[" * 2000, b"x: 0o7_7", b"x: .nan", b"1: 2"))]
+        lines[at : at + rng.randrange(2)] = [rng.choice(YAML_LINES)]
         return f"line {at + 1} of YAML's own", b"\n".join(lines)
     tree = [yaml.safe_load(data)]
     name, _ = _mutate_tree(tree, rng)

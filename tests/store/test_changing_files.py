@@ -13,7 +13,7 @@ from framesift.video.timeline import read_timeline
 from helpers.changing_files import (
     CHANGES,
     ChangingEncoder,
-    FreshPayloads,
+    fresh_payload,
     grow,
     overwrite,
     overwrite_keeping_times,
@@ -35,13 +35,13 @@ def originals(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def fresh_payload(tmp_path_factory):
-    fresh = FreshPayloads(tmp_path_factory.mktemp("fresh"))
-    return lambda path: fresh.of(path)[1]
+def fresh(tmp_path_factory):
+    """A folder for indexes of files that do not change."""
+    return tmp_path_factory.mktemp("fresh")
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_index_is_that_of_the_file_after_the_change(originals, fresh_payload, tmp_path, caplog, change):
+def test_index_is_that_of_the_file_after_the_change(originals, fresh, tmp_path, caplog, change):
     for batch in (-1, 0, 17):
         folder = tmp_path / str(batch)
         folder.mkdir()
@@ -49,13 +49,13 @@ def test_index_is_that_of_the_file_after_the_change(originals, fresh_payload, tm
         encoder = ChangingEncoder(lambda clip=clip: change(clip, originals[1]), [batch])
         caplog.clear()
         fs.index(clip, encoder, 1.0, store=folder / "store")
-        assert stored_payloads(folder / "store") == {fingerprint(clip): fresh_payload(clip)}, batch
+        assert stored_payloads(folder / "store") == {fingerprint(clip): fresh_payload(clip, fresh)}, batch
         assert caplog.messages == [
             f"{clip} changed while it was read; what was computed from it is discarded and computed again"
         ]
 
 
-def test_file_swapped_only_while_it_is_opened_is_noticed(originals, fresh_payload, tmp_path):
+def test_file_swapped_only_while_it_is_opened_is_noticed(originals, fresh, tmp_path):
     clip = Path(shutil.copy(originals[0], tmp_path / "clip.mkv"))
     aside = tmp_path / "aside.mkv"
 
@@ -67,7 +67,7 @@ def test_file_swapped_only_while_it_is_opened_is_noticed(originals, fresh_payloa
             shutil.copy(originals[1], clip)
 
     fs.index(clip, ChangingEncoder(swap, [-1, 0]), 1.0, store=tmp_path / "store")
-    assert stored_payloads(tmp_path / "store") == {fingerprint(clip): fresh_payload(originals[0])}
+    assert stored_payloads(tmp_path / "store") == {fingerprint(clip): fresh_payload(originals[0], fresh)}
 
 
 def test_file_that_changes_twice_is_one_error_and_nothing_is_stored(originals, tmp_path):

@@ -1,12 +1,15 @@
-"""Which frames show nothing."""
+"""Frames that show nothing, and frames that show the same: they differ by less than noise in every cell."""
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from PIL import Image, ImageDraw, ImageFilter
 
-from framesift.video.blank import is_blank
+from framesift.video.blank import is_blank, is_unchanged, reduce_picture, small_picture
 
 SIZE = (640, 360)
+SCREEN = np.full((448, 796, 3), 240, np.uint8)
 
 
 def plain(colour=(0, 0, 0), size=SIZE):
@@ -90,3 +93,25 @@ SHOWN = {
 def test_frames_that_show_nothing_are_blank(images, expected, scale):
     enlarged = {name: image.resize((image.width * scale, image.height * scale)) for name, image in images.items()}
     assert [name for name, image in enlarged.items() if is_blank(np.asarray(image)) != expected] == []
+
+
+def same(one, other):
+    return is_unchanged(small_picture(reduce_picture(one)), small_picture(reduce_picture(other)))
+
+
+@given(st.integers(0, 448 - 14), st.integers(0, 796 - 9))
+def test_a_letter_anywhere_on_the_screen_is_a_change(y, x):
+    typed = SCREEN.copy()
+    typed[y : y + 14, x : x + 9] = 40
+    assert not same(SCREEN, typed)
+
+
+def test_noise_below_the_limit_is_none():
+    noise = np.random.default_rng(0).integers(-3, 4, SCREEN.shape)
+    assert same(SCREEN, (SCREEN + noise).clip(0, 255).astype(np.uint8))
+
+
+def test_a_change_of_colour_alone_is_a_change():
+    red, green = SCREEN.copy(), SCREEN.copy()
+    red[100:200, 100:200], green[100:200, 100:200] = (200, 0, 0), (0, 102, 0)
+    assert not same(red, green)
