@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from framesift._utils.json import load_json
-from framesift._utils.records import FilePath, Name, Seconds, read_field, read_record, read_value, shown
+from framesift._utils.records import FilePath, Name, Seconds, read_field, read_record, read_value
 from framesift.errors import InputError
 from helpers.mutations import ODD_VALUES
 
@@ -119,16 +119,6 @@ def test_any_value_of_any_kind_is_returned_or_one_sentence(kind, value):
         message = str(error)
     assert message.startswith("here") and "expected" in message and "\n" not in message
     assert len(message) < 250 and message.encode()
-
-
-def test_shown_values_are_short_and_on_one_line():
-    assert [shown(value) for value in ([], {}, [1, 2], {"a": 1})] == [
-        "an empty list",
-        "an empty object",
-        "a list of 2",
-        "an object of 1",
-    ]
-    assert len(shown("x\n" * 500)) == 60 and shown(10**5000) == "a number of 16610 bits"
 
 
 @pytest.mark.parametrize("text", ["{", "[" * 100_000, "9" * 5000, b"\xff", b"\xef\xbb\xbf{"])

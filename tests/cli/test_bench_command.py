@@ -6,7 +6,6 @@ import pytest
 
 from framesift.batch.results import read_results
 from framesift.cli import main
-from helpers.published_annotations import longvideobench, lvb_row
 from helpers.small_dataset import make_dataset
 
 
@@ -69,17 +68,6 @@ def test_frames_chosen_by_others_are_scored(bench, prepared, place, capsys):
     assert bench("evidence", str(prepared / "small.jsonl"), "--selections", "theirs.json", "--json") == 0
     output = json.loads(capsys.readouterr().out)
     assert output["rows"][0][0]["text"] == "theirs" and output["rows"][0][1]["number"] == 50.0
-
-
-def test_published_frames_need_neither_videos_nor_subtitles(bench, place, capsys):
-    longvideobench(place / "lvb", [lvb_row("a_0"), lvb_row("a_1"), lvb_row("b_0")], videos=False)
-    (place / "aks.json").write_text(json.dumps([[0, 50], [250, 75], [25]]))
-    words = ["evidence", "longvideobench", "--data", "lvb/lvb_val.json", "--selections", "aks.json"]
-    assert bench(*words, "--fps-from", "aks.json", "--limit", "2", "--json") == 0
-    output = json.loads(capsys.readouterr().out)
-    assert [cell.get("number") for cell in output["rows"][0][1:3]] == [100.0, 75.0]
-    assert bench(*words, "--fps", "5") == 2
-    assert "give the rate of each video with --fps-from" in capsys.readouterr().err
 
 
 @pytest.fixture

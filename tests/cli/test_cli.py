@@ -2,8 +2,6 @@
 
 import io
 import json
-import shutil
-import subprocess
 import sys
 from contextlib import redirect_stderr, redirect_stdout
 
@@ -202,30 +200,13 @@ def test_events_are_shown_with_where_they_came_from(clip, place, capsys):
     assert "1 event from" in err and "words.srt" in err and "it spans 8% of the video's 12 s" in err
 
 
-def test_video_without_text_reports_the_sources_searched(clip, place, capsys):
-    assert main(["events", shutil.copy(clip, place), "--json"]) == 0
-    report = json.loads(capsys.readouterr().out)
-    assert report["events"] == []
-    assert any("no subtitle file" in note for note in report["notes"])
-
-
 def test_version_is_printed(capsys):
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"framesift {fs.__version__}\n"
 
 
-def test_completion_script_completes_commands_flags_and_choices(capsys, place):
+def test_completion_script_knows_commands_flags_and_choices(capsys):
     pytest.importorskip("shtab", reason="pip install 'framesift[completion]'")
-    bash = shutil.which("bash") or pytest.skip("this system has no bash")
     assert main(["--print-completion", "bash"]) == 0
-    script = place / "completion.bash"
-    script.write_text(capsys.readouterr().out)
-    complete = 'source "$1"; shift; function=$(complete -p framesift | sed "s/.*-F \\([^ ]*\\).*/\\1/"); '
-    complete += 'COMP_WORDS=("$@"); COMP_CWORD=$(($#-1)); $function framesift "${@: -1}"; echo "${COMPREPLY[@]}"'
-    for words, expected in {
-        ("framesift", "se"): "select selectors serve",
-        ("framesift", "select", "--me"): "--method",
-        ("framesift", "select", "--overlay", ""): "aligned blank shuffled none",
-    }.items():
-        done = subprocess.run([bash, "-c", complete, "", str(script), *words], capture_output=True, text=True)
-        assert done.stdout.strip() == expected, done.stderr
+    script = capsys.readouterr().out
+    assert all(word in script for word in ("selectors", "--overlay", "shuffled"))

@@ -1,7 +1,6 @@
 """Commands on a full disk: one sentence, exit code 1, and every file as before."""
 
 import importlib
-import json
 import os
 import subprocess
 import sys
@@ -15,19 +14,15 @@ from helpers.result_rows import answers, keep
 
 pytest.importorskip("resource", reason="limits the size of files, as POSIX systems can")
 
+SEARCH = ["corpus", "search", "coffee", "--encoder", "offline"]
 
-@pytest.fixture(scope="module", autouse=True)
-def font_cache():
-    """Where matplotlib has none yet, writing it would fail too."""
+
+@pytest.fixture(autouse=True)
+def stored(clip):
+    """What the commands below keep in the store, and what matplotlib keeps, are written while there is space."""
     importlib.import_module("matplotlib.font_manager")
-
-
-@pytest.fixture
-def search(clip, capsys):
-    """A command whose vectors are stored: those of what other tests indexed."""
-    words = ["corpus", "search", "coffee", "--encoder", "offline"]
-    assert main(words) == 0
-    return words
+    assert main(["select", str(clip), "-q", "Cold?", "--budget", "2", "--encoder", "offline", "--no-exhibit"]) == 0
+    assert main(SEARCH) == 0
 
 
 def check_full_disk(folder, capsys, *words, sizes=(0, 700, 3000)):
@@ -76,21 +71,13 @@ def test_bench_report(tmp_path, capsys):
     check_full_disk(tmp_path, capsys, *words, sizes=(0, 300))
 
 
-def test_search_report(search, tmp_path, capsys):
-    check_full_disk(tmp_path, capsys, *search, "--report", tmp_path / "hits.html")
+def test_search_report(tmp_path, capsys):
+    check_full_disk(tmp_path, capsys, *SEARCH, "--report", tmp_path / "hits.html")
 
 
 def test_store(clip, tmp_path, capsys):
     words = ["index", clip, "--encoder", "offline", "--store", tmp_path / "new" / "store"]
     check_full_disk(tmp_path, capsys, *words, sizes=(0, 300))
-
-
-def test_results(clip, tmp_path, capsys):
-    """A run ends with the first row that can't be written."""
-    rows = [{"id": str(k), "question": "Cold?", "video": str(clip), "options": ["yes", "no"]} for k in range(3)]
-    (tmp_path / "q.json").write_text(json.dumps(rows))
-    words = ["--questions", tmp_path / "q.json", "--results", tmp_path / "results", "--encoder", "offline"]
-    check_full_disk(tmp_path, capsys, "corpus", "ask", *words, "--reader", "similarity", "--workers", "1", sizes=(0,))
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")

@@ -145,19 +145,6 @@ def test_many_questions_make_an_exhibit_each_and_one_list(select, place):
     assert (place / "all" / "002-8" / "frames.jsonl").exists()
 
 
-def test_force_with_many_questions_keeps_the_files_of_others(select, place):
-    (place / "q.txt").write_text("Cold?\nWho?\n")
-    words = ["--questions", "q.txt", "--out", "all", "--force"]
-    assert select(*words) == 0
-    for name in ("all/note.txt", "all/001-cold/note.txt"):
-        (place / name).write_text("dear")
-    (place / "q.txt").write_text("Cold?\n")
-    assert select(*words, "--format", "frame_idx") == 0
-    assert [(place / name).read_text() for name in ("all/note.txt", "all/001-cold/note.txt")] == ["dear", "dear"]
-    assert len(json.loads((place / "all" / "exhibits.json").read_text())) == 1
-    assert (place / "all" / "002-who" / "report.html").exists()  # an exhibit of its own, not of this run
-
-
 def test_compare_writes_one_report_and_a_line_per_method(compare, place, capsys):
     methods = ["gcr", "uniform", "topk"]
     assert compare("--methods", ",".join(methods), "--set", "uniform.convention=ends", "--out", "both") == 0

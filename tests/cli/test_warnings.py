@@ -6,7 +6,7 @@ import pytest
 
 import framesift as fs
 from framesift.cli import main
-from helpers.clips import Clip, make_clip
+from helpers.clips import make_clip
 
 QUESTION = ["-q", "Which colour is shown?", "--budget", "3"]
 OTHER_TEXT = "1\n00:10:00,000 --> 00:10:01,000\nlate\n\n2\n00:20:00,000 --> 00:20:01,000\nlater\n"
@@ -152,9 +152,3 @@ def test_bench_counts_the_videos_with_warnings(run, video, whole, warning, place
     assert "warnings: on 1 of 2 videos (" in printed.out
     tally = json.loads(run(*command, "--out", "r", "--json").out)["runs"][0]
     assert tally["videos"] == 2 and list(tally["warnings"].values()) == [[warning]]
-
-
-def test_index_of_one_frame_reads_well(run, place):
-    Clip(ticks=range(5)).write(place / "short.mp4")
-    printed = run("index", "short.mp4", "--fps", "1").out
-    assert ": 1 candidate from 0.2 s of video, encoder offline, made in " in printed

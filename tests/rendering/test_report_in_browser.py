@@ -298,12 +298,6 @@ def test_json_is_copied_or_without_a_clipboard_selected_and_the_status_reports_w
     assert opened.settles(lambda: page.evaluate("getSelection().toString()") == make_view()["json"])
 
 
-def test_portrait_images_keep_their_aspect_ratio(show):
-    opened = show(make_view(tall=True))
-    box = opened.page.locator(".card .shot img").first.bounding_box()
-    assert box["height"] / box["width"] == pytest.approx(96 / 54, rel=0.02)
-
-
 def test_timeline_redraws_when_resized_and_keeps_the_focus(show):
     opened = show(make_view())
     opened.page.locator(".tl-marker").nth(0).focus()

@@ -27,12 +27,6 @@ def test_first_strong_letter_sets_the_direction():
     assert not lay_out("abc שלום", 900, sizes=(10,), lines=1).is_rtl
 
 
-@pytest.mark.parametrize("joined", ["سلم", "क्ष"], ids=["Arabic", "Devanagari"])
-def test_letters_join(joined):
-    alone = {shape(letter).glyphs[0].index for letter in joined}
-    assert not alone & {glyph.index for glyph in shape(joined).glyphs}
-
-
 def test_thai_mark_is_above_its_letter():
     letter, mark = shape("ก่").glyphs
     assert letter.x <= mark.x < shape("ก").width + 0.1
