@@ -36,10 +36,7 @@ def clock(time_s: float) -> str:
     return f"{int(time_s) // 3600}:{int(time_s) // 60 % 60:02d}:{time_s % 60:06.3f}"
 
 
-def make_lane(
-    method: str, frames: int, duration_s: float, *, shift: float, tall: bool, first_image: int
-) -> dict[str, Any]:
-    size = (54, 96) if tall else (96, 54)
+def make_lane(method: str, frames: int, duration_s: float, *, shift: float, first_image: int) -> dict[str, Any]:
     rows: list[dict[str, Any]] = []
     for k in range(frames):
         time_s = round((k + 0.5 + shift) / (frames + 1) * duration_s, 3)
@@ -55,9 +52,9 @@ def make_lane(
                 "damaged": False,
                 "frame": round(time_s * 24),
                 "text": f"Text of frame {k + 1}." if role == "ground" else "",
-                "picture": image_url(first_image + k, *size),
-                "width": size[0],
-                "height": size[1],
+                "picture": image_url(first_image + k),
+                "width": 96,
+                "height": 54,
                 "alt": f"The video at {clock(time_s)}",
                 "why": [f"Reason {k + 1} of {method}.", "Nothing removed it."],
                 "nearly": [
@@ -94,7 +91,6 @@ def make_view(
     duration_s: float = 734.2,
     candidates: int = 300,
     events: int = 40,
-    tall: bool = False,
     question: str = "Why does Tom leave?",
 ) -> dict[str, Any]:
     """A view for `render_report`. The methods select frames at different times."""
@@ -130,7 +126,7 @@ def make_view(
             for k in range(events)
         ],
         "lanes": [
-            make_lane(method, frames, duration_s, shift=0.2 * k, tall=tall, first_image=1 + k * frames)
+            make_lane(method, frames, duration_s, shift=0.2 * k, first_image=1 + k * frames)
             for k, method in enumerate(methods)
         ],
         "settings": [["encoder", "offline"], ["budget", str(frames)], ["framesift", "0.1.0"]],
