@@ -1,6 +1,7 @@
 """Many questions on many videos: result rows, resumable after any interruption."""
 
 import json
+from socket import socket
 
 import pytest
 
@@ -88,9 +89,11 @@ def test_unusable_question_is_an_input_error(settings, tmp_path, row, message):
 def test_unreachable_reader_ends_the_run_with_one_sentence(settings, tmp_path):
     make_video(tmp_path / "v.mp4")
     file = write_questions(tmp_path / "q.jsonl", *({"id": k, "video": "v.mp4"} for k in range(12)))
-    reader = {"reader": "http://127.0.0.1:9/v1#qwen", "reader_options": {"retries": 0}}
-    with pytest.raises(ReaderError, match="10 questions in a row got no answer"):
-        fs.corpus.ask(file, **reader, **settings, concurrency=8)
+    with socket() as unused:
+        unused.bind(("127.0.0.1", 0))  # and does not listen
+        reader = {"reader": f"http://127.0.0.1:{unused.getsockname()[1]}/v1#qwen", "reader_options": {"retries": 0}}
+        with pytest.raises(ReaderError, match="10 questions in a row got no answer"):
+            fs.corpus.ask(file, **reader, **settings, concurrency=8)
     assert all(row.error for row in read_results(tmp_path / "r").rows)
 
 

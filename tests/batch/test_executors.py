@@ -1,5 +1,7 @@
 """Executors: how work is divided among workers."""
 
+from socket import socket
+
 import pytest
 
 from framesift import corpus
@@ -40,7 +42,9 @@ def test_default_workers_fit_into_memory(monkeypatch):
 
 
 def test_closed_port_is_not_reachable():
-    assert not _is_reachable("127.0.0.1:1")
+    with socket() as unused:
+        unused.bind(("127.0.0.1", 0))  # and does not listen
+        assert not _is_reachable(f"127.0.0.1:{unused.getsockname()[1]}")
     assert _is_reachable("auto")
 
 

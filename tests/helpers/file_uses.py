@@ -7,7 +7,6 @@ the content of its file; `UnexpectedError` reports anything else with the mutati
 import contextlib
 import io
 import json
-import logging
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
@@ -16,7 +15,7 @@ from pathlib import Path
 
 from framesift.errors import FramesiftError
 from helpers.encoders import GridEncoder
-from helpers.fault_tries import Fault
+from helpers.fault_tries import Fault, quiet
 from helpers.mutations import mutations
 from helpers.published_annotations import lvb_row, mme_row, write
 from helpers.result_rows import RUN, answers
@@ -57,7 +56,7 @@ def try_mutations(file: FileUse, count: int, seed: int = 0) -> dict[str, int]:
 
 def _outcome(file: FileUse, name: str) -> str:
     try:
-        with _silence():
+        with quiet():
             file.use(file.path)
         return "accepted"
     except FramesiftError as error:
@@ -332,13 +331,3 @@ def _command(*words: object) -> None:
         last_line = sentence.getvalue().splitlines()[-1]
         assert last_line.startswith("framesift"), last_line
         raise FramesiftError(last_line)
-
-
-@contextlib.contextmanager
-def _silence() -> Iterator[None]:
-    logging.disable(logging.CRITICAL)
-    try:
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-            yield
-    finally:
-        logging.disable(logging.NOTSET)

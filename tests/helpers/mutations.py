@@ -9,6 +9,7 @@ import io
 import json
 import random
 from collections.abc import Callable, Iterator
+from copy import deepcopy
 from typing import Any
 
 DEPTH = 20_000  # deeper than any parser recurses
@@ -173,7 +174,8 @@ def _mutate_tree(tree: list[Any], rng: Rng) -> tuple[str, str]:
         holder[rng.choice(("x", str(key).upper(), f"{key} ", "", "\ud800"))] = holder.pop(key)
     elif kind == "swapped":
         other, other_key, _ = rng.choice(places)
-        holder[key], other[other_key] = _copy(other[other_key]), _copy(value)
+        # Copies: exchanging a value with one inside it makes no cycle.
+        holder[key], other[other_key] = deepcopy(other[other_key]), deepcopy(value)
     elif kind == "as text":
         holder[key] = value if isinstance(value, str) else json.dumps(value)
     elif kind == "repeated" and isinstance(value, list):
@@ -193,13 +195,6 @@ def _places(holder: Any, path: str = "") -> Iterator[tuple[Any, Any, str]]:
         yield holder, key, place
         if isinstance(value, list | dict):
             yield from _places(value, place)
-
-
-def _copy(value: Any) -> Any:
-    """A copy, so that exchanging a value with one inside it makes no cycle."""
-    if isinstance(value, dict):
-        return {key: _copy(item) for key, item in value.items()}
-    return [_copy(item) for item in value] if isinstance(value, list) else value
 
 
 def _dump_json(value: Any, rng: Rng, raw: str = "") -> bytes:

@@ -145,14 +145,6 @@ def test_waiting_for_another_run_ends_with_ctrl_c(clip, tmp_path):
         fs.index(clip, Holder(wait), 1.0, store=tmp_path)
 
 
-def test_damaged_index_is_built_again(clip, tmp_path):
-    fs.index(clip, GridEncoder(), 1.0, store=tmp_path)
-    good = payload(tmp_path)
-    next(tmp_path.rglob(INDEX)).write_bytes(good[:-5])
-    fs.index(clip, GridEncoder(), 1.0, store=tmp_path)
-    assert payload(tmp_path) == good
-
-
 def test_encoder_receives_images_at_twice_its_input_size(clip, tmp_path):
     class Small(GridEncoder):
         picture_side = 20
