@@ -1,6 +1,7 @@
 """`framesift ask` as a new user types it, with a real server on this machine and without any."""
 
 import json
+import socket
 
 import pytest
 
@@ -8,7 +9,6 @@ from framesift.cli import main
 from framesift.cli.ask import print_stream
 from helpers.strict_server import StrictServer
 
-NOWHERE = "http://127.0.0.1:9/v1"
 CHOICE = ("-q", "Cold?", "-o", "yes", "-o", "no")
 
 
@@ -16,6 +16,14 @@ CHOICE = ("-q", "Cold?", "-o", "yes", "-o", "no")
 def server():
     with StrictServer() as running:
         yield running
+
+
+@pytest.fixture
+def nowhere():
+    """An address at which nothing listens."""
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        yield f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
 
 
 @pytest.fixture
@@ -75,8 +83,6 @@ def test_similarity_needs_no_server(ask, capsys):
 @pytest.mark.parametrize(
     ("reader", "words", "expected"),
     [
-        (f"{NOWHERE}#m", ["--retries", "0"], "can't be reached"),
-        (NOWHERE, [], "can't be reached"),
         ("http://127.0.0.1:9", [], "expected an address like http://host:8000/v1"),
         ("best", [], "there is no reader 'best'"),
         ("similarity", ["--max-tokens", "4"], "similarity has no option 'max_tokens'"),
@@ -90,7 +96,7 @@ def test_unusable_reader_is_one_sentence_before_the_video_is_indexed(
     ask, own_store, place, reader, words, expected, capsys
 ):
     (place / "model").mkdir()
-    assert ask(*CHOICE, *words, reader=reader) == (1 if reader.startswith(NOWHERE) else 2)
+    assert ask(*CHOICE, *words, reader=reader) == 2
     (sentence,) = capsys.readouterr().err.splitlines()
     assert sentence.startswith("framesift: ") and expected in sentence
     assert not own_store.exists() and not (place / "x").exists()
@@ -104,8 +110,15 @@ def test_wrong_key_is_one_sentence_before_the_video_is_indexed(ask, server, own_
     assert "FRAMESIFT_API_KEY" in sentence and not own_store.exists()
 
 
-def test_question_is_checked_before_the_reader(ask, capsys):
-    assert ask(reader=NOWHERE) == 2
+@pytest.mark.parametrize("model", ["", "#m"])
+def test_server_that_is_not_there_is_one_sentence_before_the_video_is_indexed(ask, nowhere, own_store, model, capsys):
+    assert ask(*CHOICE, "--retries", "0", reader=nowhere + model) == 1
+    (sentence,) = capsys.readouterr().err.splitlines()
+    assert "can't be reached" in sentence and not own_store.exists()
+
+
+def test_question_is_checked_before_the_reader(ask, nowhere, capsys):
+    assert ask(reader=nowhere) == 2
     assert "there is no question" in capsys.readouterr().err
 
 
