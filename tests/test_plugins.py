@@ -1,7 +1,6 @@
 """Selectors, encoders and readers of other packages: one that is broken costs its own name alone."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,7 +9,7 @@ import framesift as fs
 from framesift._utils.plugins import find_plugins
 from framesift.cli import main
 from framesift.encoders.registry import encoders, get_encoder, identify
-from framesift.errors import PluginError
+from framesift.errors import OptionError, PluginError
 from framesift.readers.base import get_reader
 
 WORKING = '''
@@ -68,38 +67,48 @@ def evidence(count=6):
     return fs.Evidence(np.arange(count, dtype=float), float(count), np.eye(count), np.ones(count))
 
 
+def selector_problem(name):
+    return fs.selectors()[name].problem
+
+
+def encoder_problem(name):
+    assert encoders()[name].available is (name == "works")
+    return encoders()[name].why_not
+
+
+def reader_problem(name):
+    return fs.readers()[name].removeprefix("can't be used: ")
+
+
+KINDS = {
+    "selector": (selector_problem, lambda name: fs.select_frames(evidence(), budget=2, method=name)),
+    "encoder": (encoder_problem, get_encoder),
+    "reader": (reader_problem, get_reader),
+}
+
+
 @pytest.mark.usefixtures("broken")
-def test_broken_selectors_are_listed_with_the_reason_and_the_others_work(capsys):
+@pytest.mark.parametrize("kind", KINDS)
+def test_broken_plugins_are_listed_with_the_reason_which_their_use_repeats(kind):
+    problem, use = KINDS[kind]
     for name, (_, reason) in BROKEN.items():
-        assert reason in fs.selectors()[name].problem, name
+        assert reason in problem(name), name
         with pytest.raises(PluginError, match="bad-package"):
-            fs.select_frames(evidence(), budget=2, method=name)
+            use(name)
+
+
+@pytest.mark.usefixtures("broken")
+def test_plugins_beside_broken_ones_work(capsys):
     selection = fs.select_frames(evidence(), budget=2, method="works", skip=1)
     assert (selection.indices, selection.method) == ([3, 4], "works")
     assert fs.select_frames(evidence(), budget=2, method="gcr").method == "gcr"
+    assert (encoders()["works"].summary, get_encoder("works").dim) == ("Encodes nothing.", 2)
+    assert (fs.readers()["works"], get_reader("works", words="C").words) == ("from good-package", "C")
+    with pytest.raises(OptionError, match="works has no option 'volume'; its options are words = 'B'"):
+        get_reader("works", volume=3)
     assert main(["selectors"]) == 0
     assert "works            The last frames." in (listing := capsys.readouterr().out)
     assert "gone             can't be used: the selector 'gone' of bad-package can't be loaded (Module" in listing
-
-
-@pytest.mark.usefixtures("broken")
-def test_broken_encoders_are_listed_with_the_reason_and_the_others_work():
-    for name, (_, reason) in BROKEN.items():
-        assert not encoders()[name].available and reason in encoders()[name].why_not, name
-        with pytest.raises(PluginError, match="bad-package"):
-            get_encoder(name)
-    assert encoders()["works"].summary == "Encodes nothing."
-    assert get_encoder("works").dim == 2
-
-
-@pytest.mark.usefixtures("broken")
-def test_broken_readers_are_listed_with_the_reason_and_the_others_work():
-    for name, (_, reason) in BROKEN.items():
-        assert fs.readers()[name].startswith("can't be used: ") and reason in fs.readers()[name], name
-        with pytest.raises(PluginError, match="bad-package"):
-            get_reader(name)
-    assert fs.readers()["works"] == "from good-package"
-    assert get_reader("works", words="C").words == "C"
 
 
 @pytest.mark.usefixtures("broken")
@@ -107,42 +116,38 @@ def test_doctor_names_every_plugin_with_its_reason(capsys, tmp_path):
     assert main(["doctor", "--json", "--store", str(tmp_path)]) == 0
     rows = json.loads(capsys.readouterr().out)["plugins"]
     problems = {(row["kind"], row["name"]): row["problem"] for row in rows}
-    for kind in ("selector", "encoder", "reader"):
+    for kind in KINDS:
         assert problems[kind, "works"] == ""
         assert all(reason in problems[kind, name] for name, (_, reason) in BROKEN.items())
-    assert main(["doctor", "--store", str(tmp_path)]) == 0
-    assert "  encoder  works            ready, from good-package" in capsys.readouterr().out.splitlines()
 
 
 @pytest.mark.usefixtures("broken")
-def test_broken_plugin_by_name_is_one_sentence_on_the_command_line(capsys, tmp_path):
-    video = str(tmp_path / "video.mp4")
-    Path(video).touch()
-    commands = (
-        ["select", video, "-q", "Who?", "--method", "exits"],
-        ["index", video, "--encoder", "exits"],
-        ["ask", video, "-q", "Who?", "--reader", "exits"],
-    )
-    for command in commands:
-        assert main(command) == 2
-        message = capsys.readouterr().err
-        assert "'exits' of bad-package can't be loaded (SystemExit: 3)" in message and message.count("\n") == 1
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["select", "-q", "Who?", "--method", "exits"],
+        ["index", "--encoder", "exits"],
+        ["ask", "-q", "Who?", "--reader", "exits"],
+    ],
+)
+def test_broken_plugin_by_name_is_one_sentence_on_the_command_line(capsys, tmp_path, words):
+    (tmp_path / "video.mp4").touch()
+    assert main([*words, str(tmp_path / "video.mp4")]) == 2
+    message = capsys.readouterr().err
+    assert "'exits' of bad-package can't be loaded (SystemExit: 3)" in message and message.count("\n") == 1
 
 
 def test_selector_with_other_parameters_is_refused(packages):
-    packages.install(
-        "odd", "[framesift.selectors]\nnarrow = wrong:narrow\nstrict = wrong:strict", wrong=SOURCES["wrong"]
-    )
+    entries = "[framesift.selectors]\nnarrow = wrong:narrow\nstrict = wrong:strict"
+    packages.install("odd", entries, wrong=SOURCES["wrong"])
     assert "too many positional arguments" in fs.selectors()["narrow"].problem
     assert "'size'" in fs.selectors()["strict"].problem
 
 
 def test_of_two_plugins_with_one_name_the_first_package_by_name_is_used(packages):
     for package in ("zebra", "antelope"):
-        entry = f"[framesift.selectors]\nmine = of_{package}:run"
-        packages.install(
-            package, entry, **{f"of_{package}": f'def run(evidence, budget):\n    """Of the {package}."""'}
-        )
+        source = {f"of_{package}": f'def run(evidence, budget):\n    """Of the {package}."""'}
+        packages.install(package, f"[framesift.selectors]\nmine = of_{package}:run", **source)
     assert fs.selectors()["mine"].summary == "Of the antelope."
     assert [(p.package, p.problem) for p in find_plugins("selector", ())] == [
         ("antelope", ""),
@@ -151,12 +156,8 @@ def test_of_two_plugins_with_one_name_the_first_package_by_name_is_used(packages
 
 
 def test_plugin_does_not_replace_a_built_in(packages):
-    packages.install(
-        "thief",
-        "[framesift.selectors]\ngcr = working:last\n[framesift.encoders]\nsiglip = working:Grey\n"
-        "[framesift.readers]\nsimilarity = working:Parrot\n",
-        working=WORKING,
-    )
+    entries = "[framesift.selectors]\ngcr = working:last\n[framesift.encoders]\nsiglip = working:Grey\n"
+    packages.install("thief", entries + "[framesift.readers]\nsimilarity = working:Parrot\n", working=WORKING)
     assert fs.selectors()["gcr"].paper
     assert encoders()["siglip"].extra == "siglip"
     assert "needs no model" in fs.readers()["similarity"]
@@ -176,12 +177,9 @@ def test_older_copy_of_a_package_is_ignored(packages):
 
 
 def test_object_without_the_members_of_its_kind_is_refused(packages):
-    packages.install(
-        "hollow",
-        "[framesift.encoders]\nhollow = hollow:make\nbursts = hollow:burst\n"
-        "[framesift.readers]\nhollow = hollow:make\nbursts = hollow:burst\n",
-        hollow="def make(device=''): return 3\ndef burst(device=''): raise SystemExit",
-    )
+    entries = "hollow = hollow:make\nbursts = hollow:burst\n"
+    source = "def make(device=''): return 3\ndef burst(device=''): raise SystemExit"
+    packages.install("hollow", f"[framesift.encoders]\n{entries}[framesift.readers]\n{entries}", hollow=source)
     for call in (get_encoder, identify):
         with pytest.raises(PluginError, match="the encoder 'hollow' of hollow has no name; expected the members name"):
             call("hollow")
@@ -193,9 +191,8 @@ def test_object_without_the_members_of_its_kind_is_refused(packages):
 
 
 def test_error_inside_a_selector_of_another_package_names_it(packages):
-    packages.install(
-        "fragile", "[framesift.selectors]\nfragile = fragile:run", fragile="def run(evidence, budget): [][1]"
-    )
+    source = "def run(evidence, budget): [][1]"
+    packages.install("fragile", "[framesift.selectors]\nfragile = fragile:run", fragile=source)
     with pytest.raises(PluginError, match=r"'fragile' of fragile failed \(IndexError: list index out of range\)"):
         fs.select_frames(evidence(), budget=2, method="fragile")
 

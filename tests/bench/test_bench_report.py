@@ -125,13 +125,6 @@ def test_second_report_replaces_the_first_and_nothing_else(tmp_path):
     assert left == {*second.files, folder / "tables" / "mine.csv", folder / LIST}
 
 
-def test_report_does_not_replace_the_files_of_others(tmp_path):
-    (tmp_path / "report.md").write_text("# My report\n")
-    with pytest.raises(InputError, match="report.md was not written by framesift"):
-        write_report(results(answers(n=4)), tmp_path)
-    assert [path.name for path in tmp_path.rglob("*")] == ["report.md"]
-
-
 def test_no_result_is_an_error(tmp_path):
     with pytest.raises(InputError, match="no result to report"):
         write_report(Results([], {}), tmp_path)

@@ -36,10 +36,6 @@ def test_csv_has_numbers_unrounded_and_their_bounds_in_columns():
     assert lines[2] == ["a|b", "", "", ""]
 
 
-def test_provenance_has_the_title_and_the_notes():
-    assert table().to_provenance().splitlines() == ["Accuracy (%)", "command: x --data D"]
-
-
 def test_latex_escapes_what_it_would_read_and_keeps_the_hyphens_of_a_command():
     text = table().to_latex()
     assert r"gcr\_1 & \textbf{64.25} {\scriptsize (60.0 -- 69.0)} \\" in text
@@ -64,22 +60,6 @@ def test_main_table_has_the_papers_columns():
     assert made.columns == ("Reader and method", "Text", "Frames", *groups, *groups, "n", "Unparsed", "Errors")
     assert made.head[3:5] == (("LongVideoBench", 4), ("Video-MME", 4))
     assert len(made.rows) == 1
-
-
-def test_baseline_with_and_without_overlay_has_two_lines():
-    made = layouts.main_table([*answers("uniform"), *answers("uniform", text_mode="none")])
-    assert column(made, "Text") == ["aligned", "none"]
-
-
-def test_lines_that_differ_by_a_side_condition_say_so():
-    made = layouts.main_table([*answers(), *answers(seed=1, prompt="bare")])
-    assert column(made, "Reader and method") == ["qwen + gcr (prompt longvideobench)", "qwen + gcr (prompt bare)"]
-
-
-def test_main_table_counts_unparsed_replies_and_errors():
-    rows = [row("a"), row("b", parsed=False), row("c", error="no video")]
-    made = layouts.main_table(rows)
-    assert [cell.text for cell in made.rows[0][-3:]] == ["2", "1", "1"]
 
 
 def test_setting_of_errors_alone_still_has_its_line():

@@ -5,7 +5,7 @@ import pytest
 
 import framesift as fs
 from framesift.batch.results import read_results
-from framesift.bench.evidence_runs import not_runnable, run_evidence_set, score_table, why_not_runnable
+from framesift.bench.evidence_runs import not_runnable, run_evidence_set, score_table
 from framesift.bench.evidence_sets import read_evidence_set
 from framesift.bench.plan import make_plan
 from framesift.errors import InputError
@@ -133,10 +133,3 @@ def test_selectors_that_need_more_than_arrays_are_left_out_with_a_reason():
     left_out = not_runnable(fs.selectors())
     assert not {"gcr", "text", "uniform"} & set(left_out)
     assert left_out["t-star"] == "needs the decoded frames, an open-vocabulary detector, the objects a question names"
-
-
-def test_selector_that_fails_on_a_trial_is_left_out_with_its_message():
-    def broken(evidence, budget):
-        raise InputError("it needs a model; give one")
-
-    assert why_not_runnable(broken) == "it needs a model; give one"

@@ -42,10 +42,8 @@ def test_spans_may_be_given_in_seconds(tmp_path):
 
 
 def test_video_of_a_set_may_have_vectors_or_a_file_beside_it(tmp_path):
-    videos = {
-        "v": {"sentences": TIMED, "vectors": "v.npy", "duration_s": 9},
-        "w": {"sentences": TIMED, "file": "w.mp4"},
-    }
+    videos = {"v": {"vectors": "v.npy", "duration_s": 9}, "w": {"file": "w.mp4"}}
+    videos = {name: {"sentences": TIMED, **fields} for name, fields in videos.items()}
     path = transcripts(tmp_path, videos, asked(first=0), asked(video="w", first=1))
     first, second = read_evidence_set(path).videos
     assert first.vectors == tmp_path / "v.npy" and first.duration_s == 9.0
@@ -55,10 +53,8 @@ def test_video_of_a_set_may_have_vectors_or_a_file_beside_it(tmp_path):
 def test_videos_are_numbered_by_name_among_those_asked_about(tmp_path):
     videos = {name: ["a"] for name in "xyz"}
     path = transcripts(tmp_path, videos, *(asked(video=name, first=0) for name in "zxx"))
-    assert [(video.id, video.number, len(video.questions)) for video in read_evidence_set(path).videos] == [
-        ("x", 0, 2),
-        ("z", 1, 1),
-    ]
+    videos = read_evidence_set(path).videos
+    assert [(video.id, video.number, len(video.questions)) for video in videos] == [("x", 0, 2), ("z", 1, 1)]
     assert [video.id for video in read_evidence_set(path, limit=1).videos] == ["z"]
 
 
@@ -83,51 +79,51 @@ def test_constant_curves_are_left_out_and_counted(tmp_path):
     assert data.notes == ("1 of 2 curves are constant and were left out",)
 
 
-BAD_TRANSCRIPTS = [
-    ({"v": ["a"]}, asked(first=1), "sentences are 1 to 1; expected numbers from 0 to 0"),
-    ({"v": ["a"]}, asked(), "neither spans nor first"),
-    ({"v": ["a"]}, asked(video="w", first=0), "'w' is not among the videos"),
-    ({"v": ["a"]}, asked(spans=[[3, 1]]), "has 3 to 1 s"),
-    ({"v": ["a"]}, asked(spans=[]), "spans is empty"),
-    ({"v": [3]}, asked(first=0), "videos: v"),
-    ({"v": []}, asked(first=0), "has no sentence"),
-    ({"v": ["a"]}, {"video": "v", "first": 0}, "question is missing"),
-    ({"v": {"sentences": ["a"], "duration_s": 0}}, asked(first=0), "v is 0 s long"),
-    ({"v": {"sentences": ["a"], "duration_s": 1e9}}, asked(first=0), "is 1e\\+09 s long"),
-]
+V = {"v": ["a"]}
+CURVE, SPAN = {"curve": [0, 1]}, {"windows": [[0, 1]]}
 
 
-def test_bad_transcript_set_is_one_sentence(tmp_path):
-    for videos, question, expected in BAD_TRANSCRIPTS:
-        with pytest.raises(InputError, match=expected) as caught:
-            read_evidence_set(transcripts(tmp_path, videos, question))
-        assert "\n" not in str(caught.value)
+@pytest.mark.parametrize(
+    ("videos", "questions", "expected"),
+    [
+        (V, [asked(first=1)], "sentences are 1 to 1; expected numbers from 0 to 0"),
+        (V, [asked()], "neither spans nor first"),
+        (V, [asked(video="w", first=0)], "'w' is not among the videos"),
+        (V, [asked(spans=[[3, 1]])], "has 3 to 1 s"),
+        (V, [asked(spans=[])], "spans is empty"),
+        ({"v": [3]}, [asked(first=0)], "videos: v"),
+        ({"v": []}, [asked(first=0)], "has no sentence"),
+        (V, [{"video": "v", "first": 0}], "question is missing"),
+        ({"v": {"sentences": ["a"], "duration_s": 0}}, [asked(first=0)], "v is 0 s long"),
+        ({"v": {"sentences": ["a"], "duration_s": 1e9}}, [asked(first=0)], "is 1e\\+09 s long"),
+        (V, [], "has no question"),
+        (V, [asked(first=0, id="x")] * 2, "'x' occurs more than once"),
+    ],
+)
+def test_bad_transcript_set_is_one_sentence(tmp_path, videos, questions, expected):
+    with pytest.raises(InputError, match=f"^[^\\n]*{expected}[^\\n]*$"):
+        read_evidence_set(transcripts(tmp_path, videos, *questions))
 
 
-BAD_MOMENTS = [
-    ({"curve": [0, 1]}, "windows is missing"),
-    ({"curve": [0, 1], "windows": []}, "windows is empty"),
-    ({"curve": [0, 1], "windows": [[2, 1]]}, "has 2 to 1 s"),
-    ({"curve": [0, "x"], "windows": [[0, 1]]}, "expected a finite number"),
-    ({"windows": [[0, 1]], "query": "a dog"}, "no curve, vectors or file"),
-    ({"windows": [[0, 1]], "vectors": "a.npy"}, "neither a curve nor a query"),
-    ({"curve": [0, 1], "times_s": [1], "windows": [[0, 1]]}, "1 times for 2 values"),
-]
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        (CURVE, "windows is missing"),
+        (CURVE | {"windows": []}, "windows is empty"),
+        (CURVE | {"windows": [[2, 1]]}, "has 2 to 1 s"),
+        (SPAN | {"curve": [0, "x"]}, "expected a finite number"),
+        (SPAN | {"query": "a dog"}, "no curve, vectors or file"),
+        (SPAN | {"vectors": "a.npy"}, "neither a curve nor a query"),
+        (SPAN | CURVE | {"times_s": [1]}, "1 times for 2 values"),
+    ],
+)
+def test_bad_moment_set_is_one_sentence(tmp_path, row, expected):
+    with pytest.raises(InputError, match=f"^[^\\n]*{expected}[^\\n]*$"):
+        read_evidence_set(moments(tmp_path, row))
 
 
-def test_bad_moment_set_is_one_sentence(tmp_path):
-    for row, expected in BAD_MOMENTS:
-        with pytest.raises(InputError, match=expected) as caught:
-            read_evidence_set(moments(tmp_path, row))
-        assert "\n" not in str(caught.value)
-
-
-def test_file_that_is_no_set_is_an_error(tmp_path):
+def test_file_that_is_no_set_and_limit_of_none_are_errors(tmp_path):
     with pytest.raises(InputError, match="no 'videos'; expected a transcript set"):
         read_evidence_set(write(tmp_path / "set.json", {"films": {}}))
-    with pytest.raises(InputError, match="has no question"):
-        read_evidence_set(transcripts(tmp_path, {"v": ["a"]}))
-    with pytest.raises(InputError, match="'x' occurs more than once"):
-        read_evidence_set(transcripts(tmp_path, {"v": ["a"]}, asked(first=0, id="x"), asked(first=0, id="x")))
     with pytest.raises(InputError, match="limit is 0"):
-        read_evidence_set(transcripts(tmp_path, {"v": ["a"]}, asked(first=0)), limit=0)
+        read_evidence_set(transcripts(tmp_path, V, asked(first=0)), limit=0)

@@ -98,12 +98,6 @@ def test_limit_without_allow_missing_needs_only_the_files_of_the_first(tmp_path)
     assert ids(load_dataset("longvideobench", tmp_path).with_files(limit=1)) == ["a_0"]
 
 
-def test_files_of_questions_not_chosen_are_not_missing(tmp_path):
-    longvideobench(tmp_path, [lvb_row("a_0"), lvb_row("b_0")])
-    (tmp_path / "videos" / "a.mp4").unlink()
-    assert load_dataset("longvideobench", tmp_path).choose(ids=["b_0"]).with_files().missing == ()
-
-
 def test_scene_that_ends_before_it_starts_is_an_error():
     with pytest.raises(InputError, match="q: a scene has 4 to 3 s; expected a start of at least 0 and a later end"):
         item(scenes=(((4.0, 3.0),),))

@@ -11,6 +11,11 @@ TOWER = {
     "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 16,
     "image_size": 70, "patch_size": 14, "vision_use_head": False,
 }  # fmt: skip
+VISION = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4}
+QWEN_VISION = {
+    "depth": 2, "hidden_size": 32, "intermediate_size": 48, "num_heads": 4, "out_hidden_size": 32,
+    "spatial_merge_size": 2, "temporal_patch_size": 2,
+}  # fmt: skip
 SPECIALS = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 QWEN_SPECIALS = ["<|vision_start|>", "<|vision_end|>", "<|image_pad|>", "<|video_pad|>"]
 INTERN_SPECIALS = ["<img>", "</img>", "<IMG_CONTEXT>", "<video>"]
@@ -74,25 +79,24 @@ def save_qwen(folder):
     torch.manual_seed(0)
     ids = save_tokenizer(folder, QWEN_SPECIALS)
     (folder / "chat_template.jinja").write_text(CHAT_TEMPLATE.replace("IMAGE", QWEN_IMAGE), encoding="utf-8")
-    vision = {
-        "depth": 2, "hidden_size": 32, "intermediate_size": 48, "num_heads": 4, "out_hidden_size": 32,
-        "patch_size": 14, "spatial_merge_size": 2, "temporal_patch_size": 2, "window_size": 56,
-        "fullatt_block_indexes": [1], "tokens_per_second": 2,
-    }  # fmt: skip
-    rope = {
-        "rope_scaling": {"type": "mrope", "rope_type": "default", "mrope_section": [1, 1, 2]},
-        "rope_theta": 10000.0,
-    }
+    vision = {"patch_size": 14, "window_size": 56, "fullatt_block_indexes": [1], "tokens_per_second": 2}
+    scaling = {"type": "mrope", "rope_type": "default", "mrope_section": [1, 1, 2]}
     config = Qwen2_5_VLConfig(
-        text_config=LANGUAGE | rope,
-        vision_config=vision,
-        image_token_id=ids["<|image_pad|>"],
-        video_token_id=ids["<|video_pad|>"],
-        vision_start_token_id=ids["<|vision_start|>"],
-        vision_end_token_id=ids["<|vision_end|>"],
+        text_config=LANGUAGE | {"rope_scaling": scaling, "rope_theta": 10000.0},
+        vision_config=QWEN_VISION | vision,
+        **qwen_tokens(ids),
     )
     Qwen2_5_VLForConditionalGeneration(config).save_pretrained(folder)
     save_image_processor(folder, "Qwen2VLImageProcessorPil")
+
+
+def qwen_tokens(ids):
+    return {
+        "image_token_id": ids["<|image_pad|>"],
+        "video_token_id": ids["<|video_pad|>"],
+        "vision_start_token_id": ids["<|vision_start|>"],
+        "vision_end_token_id": ids["<|vision_end|>"],
+    }
 
 
 def llava(ids):
@@ -153,19 +157,12 @@ def save_qwen3(folder):
 
     torch.manual_seed(0)
     ids = save_tokenizer_file(folder, QWEN_SPECIALS, chat_template=CHAT_TEMPLATE.replace("IMAGE", QWEN_IMAGE))
-    vision = {
-        "depth": 2, "hidden_size": 32, "intermediate_size": 48, "num_heads": 4, "out_hidden_size": 32,
-        "patch_size": 16, "spatial_merge_size": 2, "temporal_patch_size": 2, "num_position_embeddings": 64,
-        "deepstack_visual_indexes": [0],
-    }  # fmt: skip
+    vision = {"patch_size": 16, "num_position_embeddings": 64, "deepstack_visual_indexes": [0]}
     rope = {"rope_type": "default", "mrope_section": [2, 1, 1], "mrope_interleaved": True, "rope_theta": 10000.0}
     config = Qwen3VLConfig(
         text_config=LANGUAGE | {"head_dim": 8, "rope_parameters": rope},
-        vision_config=vision,
-        image_token_id=ids["<|image_pad|>"],
-        video_token_id=ids["<|video_pad|>"],
-        vision_start_token_id=ids["<|vision_start|>"],
-        vision_end_token_id=ids["<|vision_end|>"],
+        vision_config=QWEN_VISION | vision,
+        **qwen_tokens(ids),
     )
     Qwen3VLForConditionalGeneration(config).save_pretrained(folder)
     grey = [0.5] * 3
@@ -182,13 +179,9 @@ def save_internvl(folder):
     named = dict(zip(INTERN_NAMES, INTERN_SPECIALS, strict=True))
     template = CHAT_TEMPLATE.replace("IMAGE", "<IMG_CONTEXT>\n")
     ids = save_tokenizer_file(folder, INTERN_SPECIALS, chat_template=template, extra_special_tokens=named)
-    vision = {
-        "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
-        "image_size": [56, 56], "patch_size": [14, 14],
-    }  # fmt: skip
     config = InternVLConfig(
         text_config=LANGUAGE | {"model_type": "qwen3", "head_dim": 8},
-        vision_config=vision,
+        vision_config=VISION | {"image_size": [56, 56], "patch_size": [14, 14]},
         image_token_id=ids["<IMG_CONTEXT>"],
         image_seq_length=4,
     )
@@ -231,18 +224,12 @@ def save_gemma4(folder):
         extra_special_tokens=named,
     )
     text = {
-        "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
-        "num_key_value_heads": 2, "head_dim": 8, "global_head_dim": 8, "vocab_size": 300, "sliding_window": 16,
-        "vocab_size_per_layer_input": 300, "hidden_size_per_layer_input": 8, "max_position_embeddings": 4096,
-        "layer_types": ["sliding_attention", "full_attention"], "pad_token_id": 256,
-    }  # fmt: skip
-    vision = {
-        "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4,
-        "num_key_value_heads": 4, "head_dim": 8, "position_embedding_size": 256,
+        "head_dim": 8, "global_head_dim": 8, "sliding_window": 16, "vocab_size_per_layer_input": 300,
+        "hidden_size_per_layer_input": 8, "layer_types": ["sliding_attention", "full_attention"], "pad_token_id": 256,
     }  # fmt: skip
     config = Gemma4Config(
-        text_config=text,
-        vision_config=vision,
+        text_config=LANGUAGE | text,
+        vision_config=VISION | {"num_key_value_heads": 4, "head_dim": 8, "position_embedding_size": 256},
         image_token_id=ids["<|image|>"],
         video_token_id=ids["<|video|>"],
         boi_token_id=ids["<|image>"],
@@ -267,9 +254,8 @@ def save_other(folder):
         image_token_index=ids["<image>"],
     )
     LlavaForConditionalGeneration(config).save_pretrained(folder)
-    processor = getattr(transformers, "CLIPImageProcessorPil", None) or transformers.CLIPImageProcessor
     LlavaProcessor(
-        processor(size={"shortest_edge": 70}, crop_size={"height": 70, "width": 70}),
+        transformers.CLIPImageProcessorPil(size={"shortest_edge": 70}, crop_size={"height": 70, "width": 70}),
         transformers.AutoTokenizer.from_pretrained(folder),
         patch_size=14,
         vision_feature_select_strategy="default",

@@ -13,7 +13,6 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tiny_llava import save_llava
 from video_task import (
     MAX_NEW_TOKENS,
     POST,
@@ -28,6 +27,7 @@ from video_task import (
 )
 
 from helpers.strict_server import StrictServer
+from helpers.tiny_readers import save_other
 
 CAPTION = re.compile(r"Frame (\d+) \[0:(\d\d):(\d\d\.\d{3})\]:")
 OFFLINE = {
@@ -128,11 +128,12 @@ def check_uniform(harness, task, inner):
 
 def check_local_model(harness, task, inner):
     """A model in lmms-eval's own process: it logs the first prompt after its chat template."""
-    checkpoint = save_llava(harness.folder / "llava")
+    checkpoint = harness.folder / "llava"
+    save_other(checkpoint)
     model_args = [f"inner={inner}", f"pretrained={checkpoint}", "device=cpu", "device_map=cpu", "budget=5"]
     results, _, rows = harness.evaluate(task, model_args, "--verbosity", "DEBUG")
     frames = re.search(
-        r"user: ((?:Frame \d+ \[[\d:.]+\]:<image>)+)" + re.escape(prompt(*QUESTIONS[0][:2])), harness.output
+        r"user\s((?:Frame \d+ \[[\d:.]+\]:<image>)+)" + re.escape(prompt(*QUESTIONS[0][:2])), harness.output
     )
     assert frames, harness.output[-9000:]
     assert frames[1].count("<image>") == 5 and len(rows) == len(QUESTIONS)
