@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import framesift as fs
-from framesift.errors import OptionError, ReaderError
+from framesift.errors import ReaderError
 from framesift.readers.base import ask
 from framesift.readers.openai import OpenAIReader
 from framesift.rendering.exhibit import exhibit as make_exhibit
@@ -136,8 +136,3 @@ def test_refusal_of_both_is_one_sentence_without_images(vllm, exhibit, question)
     with pytest.raises(ReaderError, match="does not accept images") as caught:
         OpenAIReader(vllm.url).answer(exhibit, question, "aligned")
     assert "AAAA" not in str(caught.value)
-
-
-def test_unknown_way_to_send_frames_lists_the_known_ones():
-    with pytest.raises(OptionError, match="frames_as is 'clip'; expected video or pictures"):
-        OpenAIReader("http://localhost:8000/v1", frames_as="clip")

@@ -1,6 +1,6 @@
 """Requests to a model's server that are ended by another thread."""
 
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 
 import pytest
@@ -18,32 +18,26 @@ def server(request):
     silent.listener.close()
 
 
+def ask_until(stop, server):
+    stop_requests_with(stop)
+    return OpenAIReader(server.url).reply(["Why?"])
+
+
 def test_waiting_request_is_ended_at_once_and_not_sent_again(server):
-    stop, outcome = StopEvent(), []
-
-    def ask() -> None:
-        stop_requests_with(stop)
-        try:
-            outcome.append(OpenAIReader(server.url).reply(["Why?"]))
-        except BaseException as error:
-            outcome.append(type(error))
-
-    thread = threading.Thread(target=ask)
-    thread.start()
-    assert server.asked.wait(60)
-    stop.set()
-    assert server.ended.wait(60)
-    thread.join(60)
-    assert outcome[0] in (Stopped, ReaderError) and server.requests == 1
+    stop = StopEvent()
+    with ThreadPoolExecutor(1) as thread:
+        reply = thread.submit(ask_until, stop, server)
+        assert server.asked.wait(60)
+        stop.set()
+        assert server.ended.wait(60)
+        with pytest.raises((Stopped, ReaderError)):
+            reply.result(60)
+    assert server.requests == 1
 
 
 def test_request_of_a_stopped_thread_is_not_sent(server):
-    def ask() -> None:
-        stop = StopEvent()
-        stop.set()
-        stop_requests_with(stop)
-        OpenAIReader(server.url).reply(["Why?"])
-
+    stop = StopEvent()
+    stop.set()
     with pytest.raises(Stopped):
-        copy_context().run(ask)
+        copy_context().run(ask_until, stop, server)
     assert server.requests == 0
