@@ -60,13 +60,6 @@ def test_none_ignores_subtitles(video, tmp_path):
     assert search_events(video, subtitles="none", recognise_speech=False, store=tmp_path / "store").events == ()
 
 
-def test_text_of_another_video_gives_a_warning(video, tmp_path):
-    late = "1\n00:10:00,000 --> 00:10:01,000\nlate\n\n2\n00:20:00,000 --> 00:20:01,000\nlater\n\n"
-    (tmp_path / "video.vtt").write_text("WEBVTT\n\n" + late.replace(",", "."))
-    found = search_events(video, store=tmp_path / "store")
-    assert any("does not belong to this video" in warning for warning in found.warnings)
-
-
 def test_span_is_the_share_between_first_and_last_event(video, tmp_path):
     (tmp_path / "video.srt").write_text(srt("a", "b", "c", "d"))
     assert search_events(video, store=tmp_path / "store").span == pytest.approx(3.5 / 12, abs=0.01)

@@ -21,11 +21,10 @@ def relative(paths, folder):
 
 
 def test_sidecars_are_sorted_best_first(tmp_path):
-    names = ["film.mp4", "film.srt", "film.vtt", "film.en.forced.srt", "film.eng.srt", "film.de.srt", "film.pt-BR.vtt"]
-    others = ["film.trailer.srt", "film 2.srt", "filmed.srt", "film.mp4.ass", "film.txt", "Subs/film.fr.srt"]
-    write_files(tmp_path, *names, *others)
     expected = ["film.srt", "film.vtt", "film.mp4.ass", "film.eng.srt", "film.de.srt", "Subs/film.fr.srt"]
     expected += ["film.pt-BR.vtt", "film.en.forced.srt"]
+    others = ["film.mp4", "film.trailer.srt", "film 2.srt", "filmed.srt", "film.txt"]
+    write_files(tmp_path, *expected[::-1], *others)
     assert relative(find_sidecars(tmp_path / "film.mp4", None), tmp_path) == expected
 
 
@@ -96,19 +95,9 @@ def test_missing_directory_is_an_input_error(tmp_path):
 
 
 def test_tags_of_a_file_given_for_a_video_are_those_of_the_search_or_the_last_parts_of_its_name():
-    for stem, tags in [
-        ("My.film.en.forced", ["en", "forced"]),
-        ("My.film", []),
-        ("english", ["english"]),
-        ("2_English", ["english"]),
-        ("Latin American.spa", ["spa"]),
-        ("film_en", ["en"]),
-        ("film.pt-BR.sdh", ["pt-br", "sdh"]),
-        ("film.en-" + "x" * 300, ["en"]),
-        ("film", []),
-        ("film-no-way", []),
-    ]:
-        assert sidecar_tags(stem, Path("film.mp4")) == tags
+    tags = {"My.film.en.forced": ["en", "forced"], "2_English": ["english"], "Latin American.spa": ["spa"]}
+    tags |= {"film.pt-BR.sdh": ["pt-br", "sdh"], "film.en-" + "x" * 300: ["en"], "My.film": [], "film-no-way": []}
+    assert {stem: sidecar_tags(stem, Path("film.mp4")) for stem in tags} == tags
     assert sidecar_tags("english", Path("english.mp4")) == []
 
 
