@@ -1,4 +1,7 @@
-"""Replies in pieces: what is shown while they arrive, and the answer at their end."""
+"""Replies in pieces: what is shown while they arrive, the answer at their end, and requests that are stopped."""
+
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 
 import pytest
 
@@ -7,6 +10,7 @@ from framesift.errors import ReaderError
 from framesift.readers.base import stream_answer
 from framesift.readers.openai import OpenAIReader
 from framesift.readers.parsing import readable_pieces
+from framesift.readers.stopping import StopEvent, Stopped, stop_requests_with
 from framesift.types import Answer
 from helpers.silent_server import FIRST_PIECE, SilentServer
 
@@ -93,13 +97,12 @@ def test_stream_that_ends_early_is_noted(server, exhibit):
     assert "the reply is incomplete" in streamed(exhibit, server)[1].note
 
 
-def test_closing_the_iterator_closes_the_connection(exhibit):
-    silent = SilentServer(FIRST_PIECE)
+@pytest.mark.parametrize("silent", [FIRST_PIECE], indirect=True)
+def test_closing_the_iterator_closes_the_connection(silent, exhibit):
     pieces = stream_answer(exhibit, OPEN, text_mode="aligned", reader=OpenAIReader(silent.url))
     assert next(pieces) == "The"
     pieces.close()
     assert silent.ended.wait(60)
-    silent.listener.close()
 
 
 class Plain:
@@ -121,3 +124,35 @@ def test_error_of_a_streaming_reader_is_explained(exhibit):
 
     with pytest.raises(ReaderError, match="the reader broken failed"):
         list(stream_answer(exhibit, OPEN, text_mode="aligned", reader=Broken()))
+
+
+@pytest.fixture(params=["", FIRST_PIECE], ids=["before the reply", "inside the reply"])
+def silent(request):
+    running = SilentServer(request.param)
+    yield running
+    running.listener.close()
+
+
+def ask_until(stop, server):
+    stop_requests_with(stop)
+    return OpenAIReader(server.url).reply(["Why?"])
+
+
+def test_waiting_request_is_ended_at_once_and_not_sent_again(silent):
+    stop = StopEvent()
+    with ThreadPoolExecutor(1) as thread:
+        reply = thread.submit(ask_until, stop, silent)
+        assert silent.asked.wait(60)
+        stop.set()
+        assert silent.ended.wait(60)
+        with pytest.raises((Stopped, ReaderError)):
+            reply.result(60)
+    assert silent.requests == 1
+
+
+def test_request_of_a_stopped_thread_is_not_sent(silent):
+    stop = StopEvent()
+    stop.set()
+    with pytest.raises(Stopped):
+        copy_context().run(ask_until, stop, silent)
+    assert silent.requests == 0
