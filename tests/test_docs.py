@@ -7,6 +7,8 @@ import tomllib
 from importlib import import_module
 from pathlib import Path
 
+import pytest
+
 import framesift as fs
 from framesift.cli.bench import expand_shorthand
 from framesift.cli.parser import build_parser
@@ -17,23 +19,27 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 EXAMPLES = sorted((ROOT / "examples").iterdir())
 
 
-def test_every_command_is_listed():
-    page = (ROOT / "docs" / "cli.md").read_text(encoding="utf-8")
-    commands = next(action.choices for action in build_parser()._actions if isinstance(action.choices, dict))
-    assert [name for name in commands if f"| `framesift {name}` |" not in page] == []
+COMMANDS = next(action.choices for action in build_parser()._actions if isinstance(action.choices, dict))
+NAMES = [name for name in fs.__all__ if name not in ("__version__", "corpus")]
+NAMES += [f"corpus.{name}" for name in fs.corpus.__all__]
 
 
-def test_every_selector_has_a_paragraph():
-    pages = [ROOT / "docs" / name for name in ("selectors.md", "looking-selectors.md")]
-    page = "".join(page.read_text(encoding="utf-8") for page in pages)
-    assert [name for name in fs.selectors() if f"**`{name}`**" not in page] == []
+def read(*names):
+    return "".join((ROOT / name).read_text(encoding="utf-8") for name in names)
 
 
-def test_every_public_name_is_in_the_reference():
-    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
-    names = [name for name in fs.__all__ if name not in ("__version__", "corpus")]
-    names += [f"corpus.{name}" for name in fs.corpus.__all__]
-    assert [name for name in names if f"::: framesift.{name}\n" not in page] == []
+@pytest.mark.parametrize(
+    ("pages", "entry", "names"),
+    [
+        (["docs/cli.md"], "| `framesift {}` |", COMMANDS),
+        (["docs/selectors.md", "docs/looking-selectors.md"], "**`{}`**", fs.selectors()),
+        (["docs/api.md"], "::: framesift.{}\n", NAMES),
+    ],
+    ids=["commands", "selectors", "public names"],
+)
+def test_page_has_an_entry_for_each(pages, entry, names):
+    text = read(*pages)
+    assert [name for name in names if entry.format(name) not in text] == []
 
 
 def test_every_command_in_the_pages_is_one_that_the_parser_takes():
@@ -44,9 +50,7 @@ def test_every_command_in_the_pages_is_one_that_the_parser_takes():
 
 
 def test_every_extra_in_the_pages_exists():
-    extras = set(
-        tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
-    )
+    extras = set(tomllib.loads(read("pyproject.toml"))["project"]["optional-dependencies"])
     for page in [*PAGES, *(ROOT / "examples").glob("*.md"), *(ROOT / "skills").rglob("*.md")]:
         named = re.findall(r"framesift\[([\w,]+)\]", page.read_text(encoding="utf-8"))
         assert {extra for names in named for extra in names.split(",")} <= extras, page
@@ -60,8 +64,7 @@ def test_every_import_in_pages_and_examples_works():
 
 
 def test_own_vectors_select_and_show_frames(tmp_path, monkeypatch):
-    page = (ROOT / "docs" / "selection.md").read_text(encoding="utf-8")
-    (code,) = re.findall(r"### Your own vectors\n.*?```python\n(.*?)```", page, re.DOTALL)
+    (code,) = re.findall(r"### Your own vectors\n.*?```python\n(.*?)```", read("docs/selection.md"), re.DOTALL)
     monkeypatch.chdir(tmp_path)
     make_clip(tmp_path / "film.mp4", fps=24, seconds=6)
     exec(code, {})  # noqa: S102 (of this repository)
@@ -79,15 +82,13 @@ def test_every_file_named_in_the_pages_exists():
 
 
 def test_every_step_of_a_question_is_a_function_in_its_file():
-    page = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
-    steps = re.findall(r"^\| \d+ \| `([\w/]+\.py)` \| `(?:\w+\.)?(\w+)` \|", page, re.MULTILINE)
+    pattern = re.compile(r"^\| \d+ \| `([\w/]+\.py)` \| `(?:\w+\.)?(\w+)` \|", re.MULTILINE)
+    steps = pattern.findall(read("docs/architecture.md"))
     assert 8 < len(steps) <= 12
     for file, function in steps:
-        assert f"def {function}(" in (ROOT / "src" / "framesift" / file).read_text(encoding="utf-8")
+        assert f"def {function}(" in read(f"src/framesift/{file}")
 
 
 def test_version_agrees_with_changelog_and_citation():
-    changelog = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
-    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
-    assert f"## [{fs.__version__}] - " in changelog
-    assert f"\nversion: {fs.__version__}\n" in citation
+    assert f"## [{fs.__version__}] - " in read("CHANGELOG.md")
+    assert f"\nversion: {fs.__version__}\n" in read("CITATION.cff")

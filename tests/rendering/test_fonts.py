@@ -39,19 +39,14 @@ def test_remedy_names_the_extra_where_it_is_not_installed(monkeypatch):
     assert "framesift[fonts]" in fonts.missing()[0]
 
 
-def test_regular_fonts_precede_bold_ones(tmp_path, monkeypatch):
-    install_system_fonts(tmp_path, {"A-Bold.ttf": "fontpkg_arimo", "Longer.ttf": "fontpkg_arimo"}, monkeypatch)
-    assert [path.name for path in fonts._other_files()] == ["Longer.ttf", "A-Bold.ttf"]
-
-
-def test_damaged_files_are_skipped(tmp_path, monkeypatch):
-    install_system_fonts(tmp_path, {"Whole.ttf": "fontpkg_arimo"}, monkeypatch)
-    whole = (tmp_path / "Whole.ttf").read_bytes()
-    (tmp_path / "Aaa.ttf").write_bytes(whole[:4000])
-    (tmp_path / "Bbb.ttf").write_bytes(b"")
-    (tmp_path / "Ccc.otf").write_bytes(b"\x00\x01\x00\x00" + b"\xff" * 400)
-    (tmp_path / "Ddd.ttc").write_bytes(b"ttcf" + b"\xff" * 400)
-    (tmp_path / "Eee.ttf").mkdir()
+def test_damaged_files_are_skipped_and_regular_fonts_precede_bold_ones(tmp_path, monkeypatch):
+    install_system_fonts(tmp_path, {"Complete.ttf": "fontpkg_arimo", "A-Bold.ttf": "fontpkg_hind_siliguri"}, monkeypatch)
+    assert fonts.find("আ").covers("a")  # which the bold one has too
+    whole = (tmp_path / "Complete.ttf").read_bytes()
+    damaged = {"Aa.ttf": whole[:4000], "Bb.ttf": b"", "Cc.otf": b"\x00\x01\x00\x00" + b"\xff" * 400}
+    for name, content in (damaged | {"Dd.ttc": b"ttcf" + b"\xff" * 400}).items():
+        (tmp_path / name).write_bytes(content)
+    (tmp_path / "Ee.ttf").mkdir()
     clear_font_caches()
     assert fonts.find("a").name == "Arimo Regular" and fonts.find("ก") is None
 

@@ -27,12 +27,6 @@ def test_first_strong_letter_sets_the_direction():
     assert not lay_out("abc שלום", 900, sizes=(10,), lines=1).is_rtl
 
 
-def test_thai_mark_is_above_its_letter():
-    letter, mark = shape("ก่").glyphs
-    assert letter.x <= mark.x < shape("ก").width + 0.1
-    assert shape("ก่").width == shape("ก").width
-
-
 def test_han_character_has_its_japanese_form_beside_kana():
     chinese, japanese = shape("直角").glyphs[0], shape("直角の").glyphs[0]
     assert (chinese.face.name, japanese.face.name) == ("Noto Sans CJK SC", "Noto Sans CJK JP")
