@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from concurrent.futures import Future
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
@@ -16,7 +17,8 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
 TOKEN = "a-token-of-some-length"  # noqa: S105 (of the tests only)
-# Mean colours of the frames; a text's vector is the colour it names. While the file HOLD names exists, it waits.
+# Mean colours of the frames; a text's vector is the colour it names. While the file HOLD names exists, it
+# waits, and makes another that ends in -ing.
 ENCODER = """
 import os, time
 import numpy as np
@@ -26,7 +28,8 @@ class Colours:
     def __init__(self, device="auto"):
         pass
     def encode_images(self, images):
-        while os.path.exists(os.environ.get("HOLD", "")):
+        while os.path.exists(hold := os.environ.get("HOLD", "")):
+            open(hold + "ing", "w").close()
             time.sleep(0.01)
         rows = np.stack([np.asarray(image, dtype=np.float32).mean(axis=(0, 1)) + 1 for image in images])
         return rows / np.linalg.norm(rows, axis=1, keepdims=True)
@@ -64,12 +67,15 @@ class ConnectedClient:
         self.portal, self.client = portal, client
         self.progress: list[tuple[float, str | None]] = []
 
-    def call(self, tool: str, **arguments: Any) -> Any:
+    def start(self, tool: str, **arguments: Any) -> "Future[Any]":
         async def note(progress: float, total: float | None, message: str | None) -> None:
             self.progress.append((progress, message))
 
         request: Any = partial(self.client.call_tool, tool, arguments, progress_callback=note)
-        return self.portal.call(request)
+        return self.portal.start_task_soon(request)
+
+    def call(self, tool: str, **arguments: Any) -> Any:
+        return self.start(tool, **arguments).result()
 
     def text(self, tool: str, **arguments: Any) -> str:
         return text_of(self.call(tool, **arguments))
