@@ -21,11 +21,10 @@ def box_of(image: Image.Image, colour: tuple[int, int, int]) -> tuple[int, int]:
     return int(np.ptp(columns)) + 1, int(np.ptp(rows)) + 1
 
 
-@pytest.mark.parametrize("count", [0, 1, 8, 64])
-def test_sheet_has_the_given_width_and_a_bounded_height(count):
-    drawn = sheet([card(text="word")] * count, title="Why?")
-    assert drawn.width == 1600
-    assert drawn.height <= 3000
+@pytest.mark.parametrize(("count", "width"), [(0, 1600), (1, 1600), (64, 1600), (9, 1), (9, 60), (9, 320), (9, 5000)])
+def test_sheet_has_the_given_width_and_a_bounded_height(count, width):
+    drawn = sheet([card(text="some words")] * count, title="Why?", width=width)
+    assert drawn.width == width and drawn.height <= max(3000, 3 * width)
 
 
 @pytest.mark.parametrize("size", [(160, 90), (90, 160), (100, 100), (900, 20), (1, 1)])
@@ -55,8 +54,3 @@ def test_every_script_unknown_roles_and_nan_are_drawn():
     cards = [card(text=text * 5) for text in SENTENCES.values()] + [card("custom"), card("")]
     cards.append(Card(Image.new("L", (10, 10)), "", "", float("nan")))
     assert sheet(cards, title=SENTENCES["Arabic"]).width == 1600
-
-
-@pytest.mark.parametrize("width", [1, 60, 320, 5000])
-def test_any_width_is_possible(width):
-    assert sheet([card(text="some words")] * 9, title="Why?", width=width).width == width
