@@ -7,11 +7,9 @@ import pytest
 from framesift import corpus
 from framesift._utils.machine import usable_cores
 from framesift.batch.executors import Execution
-from framesift.batch.executors.base import Limits, RunAborted, Task, WorkerSpec
-from framesift.batch.executors.local import InlineExecutor, default_workers, worker_environment
+from framesift.batch.executors.local import default_workers, worker_environment
 from framesift.batch.executors.ray import _actor_resources, _is_reachable
-from framesift.batch.executors.worker import WORKERS
-from framesift.errors import InputError, OptionError
+from framesift.errors import OptionError
 from helpers.encoders import GridEncoder
 
 CLUSTERS = [
@@ -46,52 +44,6 @@ def test_closed_port_is_not_reachable():
         unused.bind(("127.0.0.1", 0))  # and does not listen
         assert not _is_reachable(f"127.0.0.1:{unused.getsockname()[1]}")
     assert _is_reachable("auto")
-
-
-class Doubler:
-    """A worker that reports progress, then multiplies a number; it fails on negative ones."""
-
-    def __init__(self, settings, *, factor):
-        self.factor = factor
-
-    def __call__(self, task, progress):
-        progress("count", 1, 2)
-        if task.data["n"] < 0:
-            raise InputError(f"n is {task.data['n']}")
-        if task.data["n"] > 100:
-            raise RunAborted("too large")
-        return {"n": self.factor * task.data["n"]}
-
-
-@pytest.fixture
-def doubler(monkeypatch):
-    monkeypatch.setitem(WORKERS, "double", f"{__name__}:Doubler")
-
-    def run(*numbers):
-        tasks = [Task(str(n), {"n": n}) for n in numbers]
-        events = []
-        InlineExecutor().run(WorkerSpec("double", {}, {"factor": 2}), tasks, events.append, limits=Limits(), tries={})
-        return events
-
-    return run
-
-
-def test_inline_executor_reports_start_progress_and_end(doubler):
-    assert [(event.kind, event.stage, dict(event.row)) for event in doubler(3)] == [
-        ("started", "", {}),
-        ("moved", "count", {}),
-        ("done", "", {"n": 6}),
-    ]
-
-
-def test_inline_task_that_fails_does_not_affect_the_next(doubler):
-    ends = [(event.kind, event.error, event.row.get("n")) for event in doubler(-1, 4) if event.is_end]
-    assert ends == [("failed", "n is -1", None), ("done", "", 8)]
-
-
-def test_inline_run_that_is_aborted_raises(doubler):
-    with pytest.raises(RunAborted, match="too large"):
-        doubler(1, 101, 2)
 
 
 def test_other_processes_reject_python_objects(tmp_path):

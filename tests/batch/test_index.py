@@ -222,14 +222,6 @@ def test_full_disk_fails_the_video_with_a_remedy(encoder, tmp_path):
     assert "free some space" in run.failed[0]["error"]
 
 
-def test_unwritable_store_is_one_error(encoder, tmp_path):
-    make_video(tmp_path / "a.mp4")
-    store = tmp_path / "store"
-    store.write_text("a file where the store should be")
-    with pytest.raises(fs.FramesiftError, match="is a file; expected a directory"):
-        fs.corpus.index(tmp_path / "a.mp4", encoder=encoder, store=store, limits=Limits(tries=1))
-
-
 def test_remote_video_is_downloaded_indexed_and_removed(encoder, tmp_path, monkeypatch):
     video = make_video(tmp_path / "a.mp4")
     (tmp_path / "a.srt").write_text("1\n00:00:01,000 --> 00:00:02,000\nred\n")

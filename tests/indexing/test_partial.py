@@ -1,9 +1,8 @@
 """What can be asked about before an index is finished."""
 
 import numpy as np
-import pytest
 
-from framesift.indexing.partial import coarse_to_fine, overview, partial_index
+from framesift.indexing.partial import overview, partial_index
 from framesift.store.store import StoredCandidates
 from framesift.types import VideoInfo
 from helpers.clips import two_colours, write_frames
@@ -14,14 +13,6 @@ def candidates(times_s):
     count = len(times_s)
     flags = np.zeros(count, dtype=bool)
     return StoredCandidates(np.array(times_s, dtype=float), np.eye(count, 8, dtype=np.float16), flags, flags, flags[:0])
-
-
-@pytest.mark.parametrize("count", [0, 1, 2, 7, 48])
-def test_order_is_a_permutation_whose_beginnings_are_spread(count):
-    order = coarse_to_fine(count)
-    assert sorted(order) == list(range(count))
-    if count == 48:
-        assert max(np.diff([0, *sorted(order[:8]), 48])) <= 16
 
 
 def test_overview_grows_over_the_whole_video(tmp_path):

@@ -1,7 +1,5 @@
 """A store that can't be written but holds the index: everything that only reads works, and nothing is kept."""
 
-import errno
-
 import pytest
 
 import framesift as fs
@@ -69,13 +67,6 @@ def test_missing_index_is_one_sentence(tmp_path, store):
     other = make_clip(tmp_path / "other.mp4", seconds=3, seed=1)
     with pytest.raises(fs.FramesiftError, match="can't be written .Read-only file system.; free some space or choose"):
         fs.index(other, GridEncoder(), 1.0, store=store)
-
-
-def test_denied_permission_is_treated_alike(clip, tmp_path, monkeypatch, caplog):
-    index = fs.index(clip, GridEncoder(), 1.0, store=tmp_path / "store")
-    make_read_only(monkeypatch, tmp_path / "store", errno.EACCES)
-    selection = fs.select(index, "Which wall?", events=EVENTS, encoder=GridEncoder(), store=tmp_path / "store")
-    assert len(selection) and "(Permission denied): results are used but not stored" in caplog.text
 
 
 def test_pruning_reports_what_it_can_not_remove(clip, store, capsys):

@@ -11,7 +11,7 @@ import pytest
 import framesift as fs
 from framesift._utils.json import with_digest
 from framesift.store.maintenance import describe, prune
-from framesift.store.store import INDEX, MANIFEST, IndexKey, Store, StoredCandidates, default_store
+from framesift.store.store import INDEX, MANIFEST, IndexKey, Store, StoredCandidates
 
 KEY = IndexKey("ab" * 16, "some/encoder", "f" * 16, "auto", "exact", "reuse")
 TIMES = np.array([0.0, 1.0 / 3, 2.0])
@@ -140,17 +140,6 @@ def test_parts_after_a_gap_or_damage_are_ignored(store):
     first = next(path for path in (store.root / KEY.video).rglob("000000*"))
     first.write_bytes(first.read_bytes()[:-40] + b"x" * 40)
     assert store.load_parts(KEY) == []
-
-
-def test_unwritable_store_raises_with_a_remedy(tmp_path):
-    (tmp_path / "file").write_text("not a folder")
-    with pytest.raises(fs.FramesiftError, match="can't be written .*; free some space or choose another folder"):
-        Store(tmp_path / "file" / "store").save_part(KEY, 0, candidates())
-
-
-def test_environment_variable_sets_the_store(monkeypatch, tmp_path):
-    monkeypatch.setenv("FRAMESIFT_STORE", str(tmp_path))
-    assert default_store() == tmp_path
 
 
 def test_folder_names_are_safe_for_any_encoder_name():
