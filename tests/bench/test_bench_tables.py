@@ -67,34 +67,40 @@ def test_setting_of_errors_alone_still_has_its_line():
     assert [cell.text for cell in made.rows[1][-4:]] == ["–", "0", "0", "6"]
 
 
-def test_stages_table_goes_from_uniform_to_the_whole():
-    parts = [answers(options={"without": stage}) for stage in ("refine", "cover", "ground")]
-    made = layouts.stages_table([one for part in (answers(), *parts, answers("uniform")) for one in part])
-    names = ["Uniform baseline", "w/o Ground", "w/o Cover", "w/o Refine", "Full GCR"]
-    assert column(made, "Variant") == names
+def every(*settings):
+    """The answers of gcr with each of these settings."""
+    return [one for fields in settings for one in answers(**fields)]
 
 
-def test_text_modes_stand_in_the_papers_order_with_their_gains():
-    modes = ("aligned", "none", "shuffled", "prompt", "blank", "tagged")
-    made = layouts.text_modes_table([one for mode in modes for one in answers(text_mode=mode)])
-    assert column(made, "Input") == list(layouts.TEXT_MODE_TITLES.values())
-    verdicts = column(made, "Verdict")
-    assert verdicts[0] == "–" and set(verdicts[1:]) <= {"distinguishable", "not distinguishable"}
+STAGES = every({}, *({"options": {"without": stage}} for stage in ("refine", "cover", "ground")), {"method": "uniform"})
+MODES = every(*({"text_mode": mode} for mode in ("aligned", "none", "shuffled", "prompt", "blank", "tagged")))
+
+
+@pytest.mark.parametrize(
+    ("make", "rows", "name", "expected"),
+    [
+        (
+            layouts.stages_table, STAGES, "Variant",
+            ["Uniform baseline", "w/o Ground", "w/o Cover", "w/o Refine", "Full GCR"],
+        ),
+        (layouts.text_modes_table, MODES, "Input", list(layouts.TEXT_MODE_TITLES.values())),
+        (layouts.pairs_table, [*answers(), *answers("aks")[:100]], "Not shared", ["20"]),
+        (layouts.pairs_table, [*answers(), *answers("aks")[:100]], "n", ["100"]),
+        (layouts.sensitivity_table, every({}, {"options": {"gate": 0.2}}), "against", ["gcr"]),
+    ],
+)  # fmt: skip
+def test_table_has_the_lines_of_the_paper_in_its_order(make, rows, name, expected):
+    assert column(make(rows), name) == expected
+
+
+def test_gains_of_text_modes_have_a_verdict():
+    first, *others = column(layouts.text_modes_table(MODES), "Verdict")
+    assert first == "–" and set(others) <= {"distinguishable", "not distinguishable"}
 
 
 def test_efficiency_table_adds_up_the_papers_two_parts():
     made = layouts.efficiency_table(answers(peak_gpu_memory_bytes=3 * 2**30))
     assert [cell.text for cell in made.rows[0][1:8]] == ["3.000", "0.500", "3.500", "3.000", "–", "40.0", "50.0"]
-
-
-def test_pairs_say_how_many_questions_they_do_not_share():
-    made = layouts.pairs_table([*answers(), *answers("aks")[:100]])
-    assert column(made, "Not shared") == ["20"] and column(made, "n") == ["100"]
-
-
-def test_settings_are_compared_with_the_defaults():
-    made = layouts.sensitivity_table([*answers(), *answers(options={"gate": 0.2})])
-    assert column(made, "against") == ["gcr"]
 
 
 def test_categories_have_a_column_for_each_method():

@@ -77,21 +77,21 @@ def test_messages_of_the_task_are_not_modified(video_file):
     assert kinds(messages[0]) == ["video", PROMPT]
 
 
-def test_question_excludes_the_instructions_of_the_task():
-    question = lmms.question_of([user(PROMPT)], DOC)
-    assert question.text == "Why did it stop?" and list(question.valid_options) == OPTIONS
+COLUMNS = {"question": "Why did it stop?", "option0": "The rain", "option1": "The wind", "option2": "N/A"}
 
 
-def test_options_in_separate_columns_are_found():
-    doc = {"question": "Why did it stop?", "option0": "The rain", "option1": "The wind", "option2": "N/A"}
-    assert list(lmms.question_of([user(PROMPT)], doc).valid_options) == OPTIONS
-
-
-def test_question_has_only_what_the_messages_contain():
-    hidden = lmms.question_of([user("Why did it stop?")], DOC)
-    assert hidden == Question("Why did it stop?")
-    other = lmms.question_of([user("Who is that? A. Ann B. Bob")], DOC)
-    assert other == Question("Who is that?", ("Ann", "Bob"))
+@pytest.mark.parametrize(
+    ("prompt", "doc", "expected"),
+    [
+        (PROMPT, DOC, Question("Why did it stop?", OPTIONS)),  # without the instructions of the task
+        (PROMPT, COLUMNS, Question("Why did it stop?", OPTIONS)),
+        ("Why did it stop?", DOC, Question("Why did it stop?")),  # only what the message contains
+        ("Who is that? A. Ann B. Bob", DOC, Question("Who is that?", ["Ann", "Bob"])),
+    ],
+)
+def test_question_is_that_of_the_message_and_the_document(prompt, doc, expected):
+    question = lmms.question_of([user(prompt)], doc)
+    assert (question.text, question.valid_options) == (expected.text, expected.options)
 
 
 @pytest.mark.sample_data

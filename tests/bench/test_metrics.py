@@ -26,14 +26,9 @@ def test_groups_stand_from_short_to_long_and_overall_last():
     assert list(score_groups(answers())) == ["Short", "Medium", "Long", "Overall"]
 
 
-def test_unparsed_replies_count_as_wrong_and_are_counted():
-    found = score([row("a"), row("b", parsed=False, choice=None)])
-    assert (found.accuracy.value, found.n, found.unparsed) == (0.5, 2, 1)
-
-
-def test_errors_are_counted_and_have_no_part_in_the_accuracy():
-    found = score([row("a"), row("b", error="no video")])
-    assert (found.accuracy.value, found.n, found.errors) == (1.0, 1, 1)
+def test_unparsed_replies_count_as_wrong_and_errors_not_at_all():
+    found = score([row("a"), row("b", parsed=False, choice=None), row("c", error="no video")])
+    assert (found.accuracy.value, found.n, found.unparsed, found.errors) == (0.5, 2, 1, 1)
 
 
 def test_rows_without_a_reader_have_no_accuracy():

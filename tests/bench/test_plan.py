@@ -15,27 +15,22 @@ from helpers.small_dataset import make_dataset
 PAPER = sorted((Path(__file__).parents[2] / "benchmarks" / "paper").glob("*.yaml"))
 
 
-def variants(**settings):
-    return [(c.method, dict(c.options)) for c in make_plan({"budgets": "8", **settings}).choices]
-
-
 def test_every_method_meets_every_budget_and_mode():
     plan = make_plan({"methods": "gcr,uniform", "budgets": "8,32", "text_modes": "none,aligned"})
     assert len(plan.choices) == 8 and plan.config.index.fps == 1.0
 
 
-def test_ablations_stand_beside_the_whole_method():
-    stages = [options.get("without") for _, options in variants(methods="gcr", ablate="ground,cover,refine")]
-    assert stages == [None, "ground", "cover", "refine"]
-
-
-def test_swept_default_is_the_method_itself():
-    swept = variants(methods="gcr", sweep={"alpha_ground": ["1/8", "1/4", "3/8"]})
-    assert swept == [("gcr", {}), ("gcr", {"alpha_ground": 0.125}), ("gcr", {"alpha_ground": 0.375})]
-
-
-def test_option_goes_to_the_methods_that_know_it():
-    assert variants(methods="gcr,mmr", set=["mmr.weight=0.3"]) == [("gcr", {}), ("mmr", {"weight": 0.3})]
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({"methods": "gcr", "ablate": "ground,cover"}, [{}, {"without": "ground"}, {"without": "cover"}]),
+        # The default is the method itself.
+        ({"methods": "gcr", "sweep": {"alpha_ground": ["1/8", "1/4"]}}, [{}, {"alpha_ground": 0.125}]),
+        ({"methods": "gcr,mmr", "set": ["mmr.weight=0.3"]}, [{}, {"weight": 0.3}]),
+    ],
+)
+def test_ablations_sweeps_and_options_make_variants_of_their_methods(settings, expected):
+    assert [dict(choice.options) for choice in make_plan({"budgets": "8", **settings}).choices] == expected
 
 
 def test_blocks_have_settings_of_their_own():

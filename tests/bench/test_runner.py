@@ -159,9 +159,9 @@ def test_uniform_takes_its_frames_from_the_whole_video_if_the_plan_says_so(run):
     assert uniform.rendered > 0  # its frames carry the event on screen, as those of candidates do
 
 
-def test_row_has_the_time_format_that_was_set_and_the_one_that_was_written(run):
+def test_row_has_the_times_of_the_prompt_as_set_and_as_written(run):
     class Trained(FirstOption):
-        time_format = "clock"
+        time_format, times = "clock", False
 
         def answer(self, *args):
             return replace(super().answer(*args), time_format="clock", frames_as="pictures")
@@ -169,15 +169,8 @@ def test_row_has_the_time_format_that_was_set_and_the_one_that_was_written(run):
     _, results = run(small_plan(Trained(), methods="uniform"))
     row = results.rows[0]
     assert (row.config["time_format"], row.times_written, row.frames_as) == ("clock", "clock", "pictures")
+    assert row.config["prompt_times"] is False
     assert row.key != replace(row, config={**row.config, "time_format": "auto"}).key
-
-
-def test_row_says_whether_the_prompt_has_the_frames_times(run):
-    class WithoutTimes(FirstOption):
-        times = False
-
-    _, results = run(small_plan(WithoutTimes(), methods="uniform"))
-    assert {row.config["prompt_times"] for row in results.rows} == {False}
 
 
 def test_plan_chooses_the_times_of_prompts_unless_a_reader_has_its_own():
