@@ -62,6 +62,11 @@ def test_main_table_has_the_papers_columns():
     assert len(made.rows) == 1
 
 
+def test_lines_that_differ_by_a_side_condition_say_so():
+    made = layouts.main_table([*answers(), *answers(seed=1, prompt="bare")])
+    assert column(made, "Reader and method") == ["qwen + gcr (prompt longvideobench)", "qwen + gcr (prompt bare)"]
+
+
 def test_setting_of_errors_alone_still_has_its_line():
     made = layouts.main_table([*answers(n=6), *answers("aks", n=6, error="no video")])
     assert [cell.text for cell in made.rows[1][-4:]] == ["–", "0", "0", "6"]

@@ -36,11 +36,10 @@ def lvb_row(name="a_0", **fields):
     return {**row, **fields}
 
 
-def longvideobench(folder, rows, *, videos=True, subtitles=()):
+def longvideobench(folder, rows, *, subtitles=()):
     write(folder / "lvb_val.json", rows)
     for row in rows:
-        if videos:
-            write(folder / "videos" / row["video_path"], "")
+        write(folder / "videos" / row["video_path"], "")
         write(folder / "subtitles" / row["subtitle_path"], list(subtitles))
     return folder
 

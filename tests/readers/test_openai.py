@@ -114,7 +114,6 @@ REFUSALS = [
     (422, "unknown variant `image_url`, expected `text`", {}, TEXT_ONLY),
     (200, "reader-7b is not a multimodal model", {}, TEXT_ONLY),
     (429, "rate limit", {}, ("", "still busy after every retry (429)")),
-    (413, "Request Entity Too Large", {}, ("", "rejects a request of this size")),
     (400, "odd\nthing with data:image/jpeg;base64,AAAA in it", {}, ("", "returned 400: odd thing with (image) in it")),
 ]
 
@@ -126,6 +125,11 @@ def test_refusal_is_one_sentence_with_its_cause_and_remedy(
     server.refuse(status, message, times=2, **fields)
     sentence = fails(OpenAIReader(server.url, retries=1), exhibit, question)
     assert sentence.startswith(expected[0]) and all(part in sentence for part in expected)
+
+
+def test_oversized_request_is_reported_from_a_proxys_page(server, exhibit, question):
+    server.replies.append((413, b"<html>Request Entity Too Large</html>", {}))
+    assert "rejects a request of this size" in fails(OpenAIReader(server.url), exhibit, question)
 
 
 def test_long_error_is_shortened(server, exhibit, question):

@@ -158,6 +158,11 @@ def test_microdvd_without_a_frame_rate_assumes_and_reports_one(tmp_path):
     assert report.repairs == {"frame rate assumed": 1, "open ends closed": 1}
 
 
+def test_first_cue_of_microdvd_that_is_not_a_frame_rate_is_text(tmp_path):
+    for text in ("1e9", "Hello"):
+        assert read_events(put(tmp_path, f"{{1}}{{1}}{text}\n{{24}}{{48}}One\n", "film.sub"))[0].text == text
+
+
 def test_webvtt_voices_become_speakers_and_tags_are_removed(tmp_path):
     text = (
         "WEBVTT\n\nSTYLE\n::cue { color: red }\n\nNOTE a remark\nover two lines\n\n"

@@ -128,7 +128,7 @@ def mutations(draw):
 NAMES = ["a.srt", "a.vtt", "a.ass", "a.ttml", "a.srv3", "a.sbv", "a.smi", "a.sub", "a.json", "a.jsonl", "a"]
 
 
-@settings(max_examples=examples(300))
+@settings(max_examples=examples(400))
 @given(st.binary(max_size=400) | mutations(), st.sampled_from(NAMES), st.sampled_from([None, 3.0]))
 def test_any_bytes_give_valid_events_or_an_input_error(tmp_path_factory, data, name, duration_s):
     path = put(tmp_path_factory.getbasetemp(), data, name)
