@@ -46,6 +46,12 @@ def test_ask_without_any_question_is_an_error(exhibit):
         ask(exhibit, reader=Parrot())
 
 
+@pytest.mark.parametrize("name", ["timeout_s", "quality", "longest_side", "max_tokens", "preset", "times"])
+def test_option_of_another_type_is_a_sentence(name):
+    with pytest.raises(InputError, match=rf"{name} is an object of 1; expected"):
+        get_reader("http://localhost:8000/v1", **{name: {"a": 1}})
+
+
 def test_error_of_a_reader_that_is_not_ours_is_a_sentence(exhibit, question):
     class Fragile:
         def answer(self, exhibit, question, text_mode):

@@ -231,6 +231,10 @@ def test_reply_is_logged_on_request(server, exhibit, question, caplog):
         ("http:///v1", {}, "expected an address like http://host:8000/v1"),
         ("http://host/v1", {"quality": 100}, "quality is 100; expected"),
         ("http://host/v1", {"longest_side": 1}, "longest_side is 1; expected"),
+        ("http://host/v1", {"max_tokens": 0}, "max_tokens is 0; expected"),
+        ("http://host/v1", {"retries": -1}, "retries is -1; expected"),
+        ("http://host/v1", {"timeout_s": -1}, "timeout_s is -1; expected seconds above 0"),
+        ("http://host/v1", {"timeout_s": float("nan")}, "timeout_s is nan; expected"),
         ("http://host/v1", {"frames_as": "clip"}, "frames_as is 'clip'; expected video or pictures"),
     ],
 )

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from framesift._utils.files import no_empty_folders, output_error
 from framesift._utils.json import load_json
-from framesift._utils.records import read_record, read_value, shown
+from framesift._utils.records import Scalar, read_record, read_value, shown
 from framesift._utils.text import readable
 from framesift.errors import FramesiftError, InputError
 from framesift.selection.registry import get_selector
@@ -82,7 +82,7 @@ class Result:
     text_mode: str
     reader: str  # its name, or its address
     prompt: str  # the reader's prompt preset
-    config: Mapping[str, Any]
+    config: Mapping[str, Scalar]
     window: Window | None = None  # the part of the video that was considered
 
     video_id: str = ""

@@ -7,17 +7,18 @@ the reader's options and returns an object with `answer(exhibit, question, text_
 import inspect
 import re
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, wait
 from contextlib import closing
-from dataclasses import replace
+from dataclasses import is_dataclass, replace
 from functools import wraps
 from queue import SimpleQueue
 from threading import Lock, Thread
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, get_type_hints, runtime_checkable
 
 from framesift._utils.credentials import LOCAL, SIMILARITY, check_reader_address
 from framesift._utils.plugins import Plugin, find_plugins, reason
+from framesift._utils.records import read_value
 from framesift._utils.text import suggestion
 from framesift.errors import FramesiftError, InputError, OptionError, PluginError, ReaderError, UnknownName
 from framesift.readers.prompts import check_text_mode
@@ -116,7 +117,7 @@ def get_reader(reader: "str | Reader", **options: object) -> Reader:
         if key not in _cache:
             factory, arguments = _find_factory(reader)
             _check_options(reader, factory, options, positional=len(arguments))
-            _cache[key] = factory(*arguments, **options)
+            _cache[key] = factory(*arguments, **_typed(factory, options))
         return _cache[key]
 
 
@@ -260,6 +261,15 @@ def _problem(plugin: Plugin) -> str:
     except FramesiftError as error:
         return str(error)
     return ""
+
+
+def _typed(factory: Callable[..., Reader], options: Mapping[str, object]) -> dict[str, object]:
+    """The options by the types of a reader's own fields; functions, which settings can't be, as they are."""
+    kinds: dict[str, Any] = get_type_hints(factory) if is_dataclass(factory) else {}
+    return {
+        name: read_value(kinds[name], value, name) if name in kinds and not callable(value) else value
+        for name, value in options.items()
+    }
 
 
 def _check_options(reader: str, factory: Callable[..., Reader], options: dict[str, object], *, positional: int) -> None:

@@ -17,7 +17,7 @@ from framesift._utils.addresses import IpRule
 from framesift._utils.credentials import KEY_VARIABLE, parse_address
 from framesift.errors import InputError, OptionError, ReaderError
 from framesift.readers import failures
-from framesift.readers.answers import FREE_TOKENS, answer_about, reply_limit
+from framesift.readers.answers import FREE_TOKENS, answer_about, check_reply_limit, reply_limit
 from framesift.readers.connection import RefusedRequest, ServerConnection
 from framesift.readers.parsing import readable_pieces
 from framesift.readers.prompts import Prompt, compose
@@ -37,6 +37,7 @@ OPENAI_KEY_VARIABLE = "OPENAI_API_KEY"
 DROPPABLE = ("max_tokens", "temperature", "stream_options")
 # vLLM computes a frame's time as its index, a whole number, divided by the rate: milliseconds keep any time.
 INDICES_PER_SECOND = 1000
+MOST_SECONDS = 86_400  # of a timeout: a day
 
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
 log = logging.getLogger(__name__)
@@ -83,9 +84,14 @@ class OpenAIReader:
             raise OptionError(f"quality is {self.quality!r}; expected a JPEG quality from 1 to 95")
         if self.longest_side is not None and self.longest_side < 28:
             raise OptionError(f"longest_side is {self.longest_side!r}; expected at least 28 pixels, or None")
+        if not 0 < self.timeout_s <= MOST_SECONDS:
+            raise OptionError(f"timeout_s is {self.timeout_s!r}; expected seconds above 0, at most {MOST_SECONDS}")
+        if self.retries < 0:
+            raise OptionError(f"retries is {self.retries!r}; expected a whole number of at least 0")
         if self.frames_as not in get_args(FramesAs):
             raise OptionError(f"frames_as is {self.frames_as!r}; expected {' or '.join(get_args(FramesAs))}")
         check_time_format(self.time_format)
+        check_reply_limit(self.max_tokens)
         self.model = self.model or parts.model
         self._server = parts.server
         if not self.key_variable:
