@@ -232,6 +232,14 @@ def test_q_gate_matches_the_reference(weights):
         assert selection.trace["looked_at"] == count
 
 
+def test_q_gate_reports_the_scores_that_frames_give_themselves():
+    evidence, lookup = scene(30)
+    selection = fs.select_frames(
+        replace(evidence, frames=None, query=None, event_features=None), lookup=lookup, budget=4, method="q-gate"
+    )
+    assert [slot.relevance for slot in selection.slots] == lookup.frames.values[selection.indices].tolist()
+
+
 @pytest.mark.parametrize("kind", ["random", "spiky"])
 def test_q_gate_matches_the_reference_on_a_long_video(kind):
     evidence, lookup = scene(10_000, kind=kind)

@@ -213,6 +213,7 @@ INVALID_OPTIONS = [
     ("wfs-sb", {"logit_scale": 0}, "logit_scale is 0; expected a number above 0"),
     ("vsi-lite", {"reach_s": -1}, "reach_s is -1; expected a number of at least 0"),
     ("tspo", {"choose": "best"}, "choose is 'best'; expected one of top, bins"),
+    ("q-gate", {"weights": True}, "weights is True; expected one number each for objects, relevance, subtitles"),
     ("q-gate", {"weights": (1, 2)}, "weights has 2 numbers; expected one each for objects, relevance, subtitles"),
     ("q-gate", {"weights": (0, 0, 0)}, "weights are all 0; expected at least one above 0"),
 ]

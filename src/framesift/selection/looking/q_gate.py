@@ -3,7 +3,7 @@
 Wang et al., "Where to Focus: Query-Modulated Multimodal Keyframe Selection for Long Video Understanding", 2026.
 """
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 
 import numpy as np
 
@@ -58,13 +58,15 @@ def q_gate(
     indices = Ranking(merge_ties(fused * len(evidence))).order[:budget].tolist()
     carried = events_of_frames(evidence, event_of, indices) if shares[2] > 0 else {}
     gate = dict(zip(STREAMS, shares.tolist(), strict=True))
-    return access.select(indices, carried=carried, objects=list(objects.phrases), gate=gate)
+    return access.select(indices, carried=carried, scores=access.known, objects=list(objects.phrases), gate=gate)
 
 
 def stream_weights(weights: Sequence[float] | None, visual_demand: float) -> Array:
     """(3,) the weight of each stream, summing to 1."""
     if weights is None:
         return np.array([visual_demand / 2, visual_demand / 2, 1 - visual_demand])
+    if not isinstance(weights, Sized):
+        raise OptionError(f"weights is {weights!r}; expected one number each for {', '.join(STREAMS)}")
     if len(weights) != len(STREAMS):
         raise OptionError(f"weights has {len(weights)} numbers; expected one each for {', '.join(STREAMS)}")
     values = np.array([check_number(f"weights[{k}]", weight, low=0) for k, weight in enumerate(weights)])
