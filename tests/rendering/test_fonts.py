@@ -40,9 +40,7 @@ def test_remedy_names_the_extra_where_it_is_not_installed(monkeypatch):
 
 
 def test_damaged_files_are_skipped_and_regular_fonts_precede_bold_ones(tmp_path, monkeypatch):
-    install_system_fonts(
-        tmp_path, {"Regular.ttf": "fontpkg_arimo", "A-Bold.ttf": "fontpkg_hind_siliguri"}, monkeypatch
-    )
+    install_system_fonts(tmp_path, {"Regular.ttf": "fontpkg_arimo", "A-Bold.ttf": "fontpkg_hind_siliguri"}, monkeypatch)
     assert fonts.find("আ").covers("a")  # which the bold one has too
     whole = (tmp_path / "Regular.ttf").read_bytes()
     damaged = {"Aa.ttf": whole[:4000], "Bb.ttf": b"", "Cc.otf": b"\x00\x01\x00\x00" + b"\xff" * 400}
