@@ -22,6 +22,7 @@ import numpy as np
 
 import framesift as fs
 import selection
+from framesift.types import Lookup
 from framesift.types.lookup import Box, Objects
 from framesift.types.vectors import UnitRows
 
@@ -61,7 +62,7 @@ def make_evidence(count):
 
 def make_lookup(evidence):
     """Grey frames, and a question of two options whose words have the vectors of the first frames."""
-    return fs.Lookup(
+    return Lookup(
         frames=GreyFrames(),
         objects=Objects(("red car",)),
         question=fs.Question("Where is the red car?", ["in the garage", "on the bridge"]),

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import framesift as fs
 from framesift.demo.video import QUESTION, sample_video
-from framesift.text.questions import parse_question
 
 video = sys.argv[1] if len(sys.argv) > 1 else sample_video(Path("demo"))
-question = parse_question(sys.argv[2]) if len(sys.argv) > 2 else QUESTION
+question = fs.Question(sys.argv[2]) if len(sys.argv) > 2 else QUESTION
 
 index = fs.index(video)  # decoded and encoded once; the next call reads the stored index
 events = fs.find_events(video)  # subtitles beside or inside the video, or recognised speech

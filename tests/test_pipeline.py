@@ -24,10 +24,13 @@ def clip(tmp_path_factory):
 
 
 @pytest.fixture
-def pipeline(tmp_path):
-    return fs.Pipeline(
-        fs.PipelineConfig(encoder="offline", budget=4, store=tmp_path, speech="none", reader="similarity")
-    )
+def config(tmp_path):
+    return fs.PipelineConfig(encoder="offline", budget=4, store=tmp_path, speech="none", reader="similarity")
+
+
+@pytest.fixture
+def video(clip, config):
+    return fs.open(clip, config, events=EVENTS)
 
 
 def test_config_rejects_what_a_setting_does_not_allow(tmp_path):
@@ -108,72 +111,67 @@ def test_the_seed_reaches_methods_that_draw_and_no_other():
     assert "seed" not in fs.PipelineConfig(method="gcr", seed=3).selection.method_options
 
 
-def test_pipeline_selects_what_the_single_calls_select(pipeline, clip, tmp_path):
-    video = pipeline.prepare(clip, events=EVENTS)
+def test_pipeline_selects_what_the_single_calls_select(video, clip, tmp_path):
     index = fs.index(clip, "offline", store=tmp_path)
-    assert pipeline.select(video, QUESTION) == fs.select(index, QUESTION, events=EVENTS, budget=4, store=tmp_path)
+    assert video.select(QUESTION).selection == fs.select(index, QUESTION, events=EVENTS, budget=4, store=tmp_path)
 
 
-def test_a_prepared_video_is_read_from_the_store_the_second_time(pipeline, clip):
+def test_a_prepared_video_is_read_from_the_store_the_second_time(config, clip):
     stages = []
     for _ in range(2):
         stages.append(set())
-        video = pipeline.prepare(clip, events=EVENTS, progress=lambda stage, done, total: stages[-1].add(stage))
+        video = fs.open(clip, config, events=EVENTS, progress=lambda stage, done, total: stages[-1].add(stage))
     assert "indexing" in stages[0] and not stages[1]
     assert set(video.seconds) == {"index", "events", "event_vectors"}
 
 
-def test_stored_only_decodes_nothing_and_reads_what_is_stored(pipeline, clip):
+def test_stored_only_decodes_nothing_and_reads_what_is_stored(config, clip):
     with pytest.raises(NotStored, match="is not stored; index the video first"):
-        pipeline.prepare(clip, stored_only=True)
-    pipeline.prepare(clip, events=EVENTS)
-    assert len(pipeline.prepare(clip, events=EVENTS, stored_only=True).index)
+        fs.open(clip, config, stored_only=True)
+    fs.open(clip, config, events=EVENTS)
+    assert len(fs.open(clip, config, events=EVENTS, stored_only=True).index)
 
 
-def test_many_questions_give_the_same_as_one_by_one(pipeline, clip):
-    video = pipeline.prepare(clip, events=EVENTS)
+def test_many_questions_give_the_same_as_one_by_one(video, clip):
     questions = [QUESTION, fs.Question("Who has been back?")]
-    frames = [selection.indices for selection in pipeline.select_many(video, questions)]
-    assert frames == [pipeline.select(video, question).indices for question in questions]
-    several, single = pipeline.ask_many(video, questions), pipeline.ask(video, questions[1])
+    frames = [selection.indices for selection in video.select_many(questions)]
+    assert frames == [video.select(question).indices for question in questions]
+    several, single = video.ask_many(questions), video.ask(questions[1])
     assert [answer.text for answer in several][1] == single.text
 
 
-def test_the_exhibit_carries_frame_numbers_and_text(pipeline, clip):
-    video = pipeline.prepare(clip, events=EVENTS)
-    selection = pipeline.select(video, QUESTION)
-    exhibit = pipeline.exhibit(video, selection)
-    assert exhibit.numbers == fs.exhibit(clip, selection).numbers
+def test_the_exhibit_carries_frame_numbers_and_text(video, clip):
+    exhibit = video.select(QUESTION)
+    assert exhibit.numbers == fs.exhibit(clip, exhibit.selection).numbers
     assert any(frame.text == EVENTS[0].text for frame in exhibit.frames)
 
 
 def test_asking_without_a_reader_is_one_sentence(clip, tmp_path):
-    pipeline = fs.Pipeline(fs.PipelineConfig(encoder=GridEncoder(), store=tmp_path))
+    video = fs.open(clip, events=EVENTS, encoder=GridEncoder(), store=tmp_path)
     with pytest.raises(fs.OptionError, match="no reader is configured"):
-        pipeline.ask(pipeline.prepare(clip, events=EVENTS), QUESTION)
+        video.ask(QUESTION)
 
 
 def test_language_that_is_not_there_is_an_error_before_indexing(clip, tmp_path):
     video = shutil.copy(clip, tmp_path / "film.mp4")
     (tmp_path / "film.en.srt").write_text("1\n00:00:01,000 --> 00:00:02,000\nHello\n")
     stages = []
-    pipeline = fs.Pipeline(fs.PipelineConfig(encoder="offline", language="ja", store=tmp_path / "store"))
+    settings = {"encoder": "offline", "language": "ja", "store": tmp_path / "store"}
     with pytest.raises(fs.InputError, match="'ja'"):
-        pipeline.prepare(video, progress=lambda stage, done, total: stages.append(stage))
+        fs.open(video, progress=lambda stage, done, total: stages.append(stage), **settings)
     assert stages == []
 
 
-def test_progress_reports_each_stage(pipeline, clip):
+def test_progress_reports_each_stage(config, clip):
     stages = []
-    pipeline.prepare(clip, events=EVENTS, progress=lambda stage, done, total: stages.append(stage))
+    fs.open(clip, config, events=EVENTS, progress=lambda stage, done, total: stages.append(stage))
     assert list(dict.fromkeys(stages)) == ["indexing", "encoding text"]
 
 
-def test_selection_has_the_warnings_of_the_video_and_its_text(pipeline, clip):
-    video = pipeline.prepare(clip, events=EVENTS)
+def test_selection_has_the_warnings_of_the_video_and_its_text(video, clip):
     index = replace(video.index, warnings=("frames are missing",))
     warned = replace(video, index=index, text=replace(video.text, notes=("the charset was guessed",)))
-    assert pipeline.select(warned, QUESTION).warnings == warned.warnings
+    assert warned.select(QUESTION).warnings == warned.warnings
 
 
 def film_with_fades(path):
@@ -218,7 +216,7 @@ def test_text_in_place_of_a_list_of_questions_is_an_error(clip, tmp_path):
 def test_what_is_no_list_of_events_is_an_error(clip, tmp_path):
     model = GridEncoder()
     index = fs.index(clip, model, store=tmp_path)
-    for events in (None, "The wind", 3, [(2, 4, "The wind")], [None], ["The wind"], {"text": "The wind"}):
+    for events in ("The wind", 3, [(2, 4, "The wind")], [None], ["The wind"], {"text": "The wind"}):
         with pytest.raises(fs.InputError, match="events.* is .*; expected .*framesift.Event"):
             fs.select(index, QUESTION, events=events, encoder=model, store=tmp_path)
 
@@ -260,11 +258,9 @@ def test_function_as_the_method_is_named_in_everything_that_is_written(clip, tmp
         encoder=GridEncoder(), method=first_frames, options={"skip": 1}, budget=3, store=tmp_path, speech="none"
     )
     assert config.to_dict()["method"] == "first_frames"
-    pipeline = fs.Pipeline(config)
-    video = pipeline.prepare(clip, events=EVENTS)
-    selection = pipeline.select(video, QUESTION)
-    assert (selection.indices, selection.method) == ([1, 2, 3], "first_frames")
-    folder = pipeline.exhibit(video, selection).save(tmp_path / "evidence")
+    found = fs.open(clip, config, events=EVENTS).select(QUESTION)
+    assert (found.indices, found.method) == ([1, 2, 3], "first_frames")
+    folder = found.save(tmp_path / "evidence")
     assert json.loads((folder / "selection.json").read_text(encoding="utf-8"))["method"] == "first_frames"
     assert "first_frames" in (folder / "report.html").read_text(encoding="utf-8")
 
@@ -274,7 +270,7 @@ def test_select_and_select_many_take_a_function(clip, tmp_path):
     chosen = {"method": first_frames, "skip": 2, "budget": 2, "encoder": GridEncoder(), "store": tmp_path}
     assert fs.select(index, QUESTION, **chosen).indices == [2, 3]
     assert [s.indices for s in fs.select_many(index, [QUESTION, "Who?"], **chosen)] == [[2, 3]] * 2
-    with pytest.raises(fs.OptionError, match="first_frames has no option 'jump'"):
+    with pytest.raises(fs.OptionError, match="first_frames has no option 'jump', nor is it a setting"):
         fs.select(index, QUESTION, **chosen, jump=3)
 
 

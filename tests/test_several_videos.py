@@ -8,7 +8,7 @@ import pytest
 import framesift as fs
 from framesift.cli import main
 from framesift.indexing.video_frames import JointFrames
-from framesift.pipeline.prepared import GAP_S
+from framesift.pipeline.data import GAP_S
 from framesift.readers.answers import answer_lines
 from framesift.readers.prompts import compose
 from framesift.types import VideoSpan
@@ -34,18 +34,18 @@ def clips(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def pipeline(tmp_path_factory):
+def config(tmp_path_factory):
     store = tmp_path_factory.mktemp("store")
-    return fs.Pipeline(fs.PipelineConfig(encoder=GridEncoder(), budget=8, store=store, speech="none", fps=1))
+    return fs.PipelineConfig(encoder=GridEncoder(), budget=8, store=store, speech="none", fps=1)
 
 
 @pytest.fixture(scope="module")
-def video(pipeline, clips):
-    return pipeline.prepare(clips)
+def video(config, clips):
+    return fs.open(clips, config)
 
 
-def test_timeline_has_the_candidates_and_events_of_all_videos(video, clips, pipeline):
-    alone = [pipeline.prepare(clip) for clip in clips]
+def test_timeline_has_the_candidates_and_events_of_all_videos(video, clips, config):
+    alone = [fs.open(clip, config) for clip in clips]
     start_s = video.index.videos[1].start_s
     assert [span.name for span in video.index.videos] == ["clip.mp4", "clip (2).mp4"]
     assert start_s == alone[0].index.info.duration_s + GAP_S
@@ -59,19 +59,19 @@ def test_timeline_has_the_candidates_and_events_of_all_videos(video, clips, pipe
     assert np.array_equal(video.event_vectors, alone[1].event_vectors)
 
 
-def test_budget_follows_relevance(pipeline, video):
+def test_budget_follows_relevance(video):
     count = len(video.videos[0].index)
     for owner, own in enumerate((range(count), range(count, 2 * count))):
         query = video.videos[owner].index.frames[3][None]
         selection = fs.select_many(video.index, [QUESTION], queries=query, budget=4, method="topk")[0]
         assert own[3] in selection.indices
-    selections = {method: pipeline.select(video, QUESTION, queries=query).indices for method in ("sift", "gcr")}
+    selections = {method: video.select(QUESTION, queries=query).indices for method in ("sift", "gcr")}
     assert all(len(indices) == 8 for indices in selections.values())
-    assert pipeline.select(video, QUESTION, queries=query).indices == selections["sift"]
+    assert video.select(QUESTION, queries=query).indices == selections["sift"]
 
 
-def test_frames_are_those_of_their_own_video(pipeline, video, clips):
-    exhibit = pipeline.exhibit(video, pipeline.select(video, QUESTION))
+def test_frames_are_those_of_their_own_video(video, clips):
+    exhibit = video.select(QUESTION)
     places = [exhibit.place(time_s) for time_s in exhibit.selection.times_s]
     assert {place[0].path for place in places} == set(clips)
     for (shown, own_s), number, picture in zip(
@@ -85,7 +85,7 @@ def test_frames_are_those_of_their_own_video(pipeline, video, clips):
         fs.exhibit(clips[0], exhibit.selection)
 
 
-def test_selector_gets_the_decoded_frames_of_all_videos(video, pipeline):
+def test_selector_gets_the_decoded_frames_of_all_videos(video):
     from framesift.pipeline.inputs import frame_source
 
     source = frame_source(video.index)
@@ -98,8 +98,8 @@ def test_selector_gets_the_decoded_frames_of_all_videos(video, pipeline):
     assert all(map(np.array_equal, images, expected))
 
 
-def test_prompt_names_the_video_of_each_frame(pipeline, video):
-    exhibit = pipeline.exhibit(video, pipeline.select(video, QUESTION))
+def test_prompt_names_the_video_of_each_frame(video):
+    exhibit = video.select(QUESTION)
     for time_format in ("clock", "qwen3-vl"):
         captions = compose(exhibit, QUESTION, "aligned", time_format=time_format).captions
         assert captions[0].startswith("Frame 1 [clip.mp4 0:00:") and captions[-1].startswith("Frame 8 [clip (2).mp4 0:")
@@ -107,8 +107,8 @@ def test_prompt_names_the_video_of_each_frame(pipeline, video):
     assert prompt.captions[-1] == "Frame 8 [clip (2).mp4]:"
 
 
-def test_answer_cites_frames_by_video_and_time(pipeline, video):
-    exhibit = pipeline.exhibit(video, pipeline.select(video, QUESTION))
+def test_answer_cites_frames_by_video_and_time(video):
+    exhibit = video.select(QUESTION)
     label = exhibit.label(exhibit.selection.times_s[-1])
 
     class Citing:
@@ -123,8 +123,8 @@ def test_answer_cites_frames_by_video_and_time(pipeline, video):
     assert cited == ["r.html#frame-1", "r.html#frame-8"]
 
 
-def test_exhibit_files_name_the_videos(pipeline, video, tmp_path):
-    exhibit = pipeline.exhibit(video, pipeline.select(video, QUESTION))
+def test_exhibit_files_name_the_videos(video, tmp_path):
+    exhibit = video.select(QUESTION)
     folder = exhibit.save(tmp_path / "out", with_video=True, formats=["jsonl", "openai"])
     record = json.loads((folder / "selection.json").read_text())
     assert [one["name"] for one in record["videos"]] == ["clip.mp4", "clip (2).mp4"] and "video" not in record
@@ -157,6 +157,6 @@ def test_what_is_meant_for_one_video_is_rejected_for_several(clips, tmp_path, ca
     assert [path.name for path in tmp_path.iterdir() if path.name != "s"] == []
 
 
-def test_one_video_in_a_list_is_prepared_as_by_itself(pipeline, clips):
-    (prepared, alone) = pipeline.prepare(clips[:1]), pipeline.prepare(clips[0])
+def test_one_video_in_a_list_is_prepared_as_by_itself(config, clips):
+    (prepared, alone) = fs.open(clips[:1], config), fs.open(clips[0], config)
     assert prepared.videos == () and prepared.index.videos == () and prepared.path == alone.path

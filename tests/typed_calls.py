@@ -27,6 +27,10 @@ def calls_of_the_quickstart(video: Path) -> fs.Answer:
     question = fs.Question("Why does Tom leave?", options=["He is late", "He is tired"])
     selection: fs.Selection = fs.select(index, question, events=fs.find_events(video), budget=32, method=first_frames)
     fs.select_many(index, [question, "Who is she?"], method="gcr", alpha_ground=0.5)
-    pipeline = fs.Pipeline(fs.PipelineConfig(method=first_frames, options={"skip": 2}, reader=Parrot()))
-    pipeline.ask(pipeline.prepare(video), question)
+    opened: fs.Video = fs.open([video], fs.PipelineConfig(method=first_frames, options={"skip": 2}), reader=Parrot())
+    found: fs.Exhibit = opened.select(question, budget=8)
+    seen: list[tuple[float, str, str, int]] = [(f.time_s, f.text, f.reason, f.image.width) for f in found]
+    first: fs.Slot = selection[0]
+    opened.ask(question, budget=len(seen) + first.index)
+    fs.select(opened, question).save("evidence")
     return fs.ask(fs.exhibit(video, selection), question, reader=Parrot())

@@ -21,6 +21,7 @@ from framesift.selection.gcr.demand import visual_demand
 from framesift.selection.lexical import EventWords
 from framesift.selection.looking.access import CELL_SIZE
 from framesift.selection.looking.object_names import RuleBasedNamer
+from framesift.types import Lookup
 from framesift.types.lookup import Box
 
 QUESTION = "Why is the woman angry with the man on the bridge, and what does the robot do in front of the church?"
@@ -65,7 +66,7 @@ def build_evidence(args):
     def score_events(texts):
         return encode_long_texts(text_encoder, texts).astype(np.float64) @ event_vectors.T
 
-    lookup = fs.Lookup(
+    lookup = Lookup(
         frames=VideoFrames(args.video, index.times_s),
         detector=WholeFrameDetector(encoder),
         objects=RuleBasedNamer().name_objects(question),

@@ -21,8 +21,14 @@ if TYPE_CHECKING:
     from framesift.indexing.index import index as index
     from framesift.mcp.agent_tools import agent_tools as agent_tools
     from framesift.pipeline.config import PipelineConfig as PipelineConfig
-    from framesift.pipeline.pipeline import Pipeline as Pipeline, select as select, select_many as select_many
-    from framesift.readers.base import ask as ask, readers as readers
+    from framesift.pipeline.video import (
+        Video as Video,
+        ask as ask,
+        open as open,
+        select as select,
+        select_many as select_many,
+    )
+    from framesift.readers.base import readers as readers
     from framesift.rendering.exhibit import Exhibit as Exhibit, exhibit as exhibit
     from framesift.selection.registry import (
         Selector as Selector,
@@ -42,19 +48,17 @@ if TYPE_CHECKING:
         VideoInfo as VideoInfo,
         Window as Window,
     )
-    from framesift.types.lookup import Lookup as Lookup
 
 # In the order a user meets them: what flows, the calls, the settings, what can go wrong.
 _NAMES = {
     "types": ("Event", "Question", "VideoInfo", "VideoIndex", "Evidence", "Slot", "Selection", "Answer", "Window"),
-    "types.lookup": ("Lookup",),
     "indexing.index": ("index",),
     "text.subtitles.reading": ("read_events",),
     "text.finding": ("find_events",),
-    "pipeline.pipeline": ("Pipeline", "select", "select_many"),
+    "pipeline.video": ("open", "Video", "select", "select_many", "ask"),
     "pipeline.config": ("PipelineConfig",),
     "rendering.exhibit": ("exhibit", "Exhibit"),
-    "readers.base": ("ask", "readers"),
+    "readers.base": ("readers",),
     "encoders.registry": ("encoders",),
     "corpus": ("corpus",),
     "mcp.agent_tools": ("agent_tools",),

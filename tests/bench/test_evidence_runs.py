@@ -9,6 +9,7 @@ from framesift.bench.evidence_runs import not_runnable, run_evidence_set, score_
 from framesift.bench.evidence_sets import read_evidence_set
 from framesift.bench.plan import make_plan
 from framesift.errors import InputError
+from framesift.indexing.index import build_index
 from helpers.clips import make_clip
 from helpers.encoders import GridEncoder
 from helpers.published_annotations import write
@@ -94,7 +95,7 @@ def test_moment_with_vectors_and_a_query_needs_no_curve(tmp_path, config):
 def test_own_video_file_gives_the_candidates(tmp_path, config, clip):
     data = transcripts(tmp_path, file="clip.mp4")
     (row, *_) = run_evidence_set(data, choices("uniform", "64"), config).rows
-    assert list(row.times_s) == list(fs.Pipeline(config).index(clip).times_s)[: len(row.times_s)]
+    assert list(row.times_s) == list(build_index(clip, config.index).times_s)[: len(row.times_s)]
 
 
 def test_vectors_that_are_none_are_an_error(tmp_path, config):

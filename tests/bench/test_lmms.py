@@ -140,7 +140,7 @@ def test_arguments_are_split_into_settings_options_and_the_rest():
     given = {"inner": "qwen2_5_vl", "budget": 8, "method_alpha_ground": 0.5, "max_pixels": 3, "batch_size": 1}
     inner, exhibitor, rest = lmms.parse_arguments(given)
     assert inner == "qwen2_5_vl" and rest == {"max_pixels": 3, "batch_size": 1}
-    selection = exhibitor.pipeline.config.selection
+    selection = exhibitor.config.selection
     assert (selection.budget, selection.options) == (8, {"alpha_ground": 0.5})
 
 
@@ -229,9 +229,9 @@ def test_frames_of_a_clip_are_inside_it(clip, tmp_path):
 
 
 def test_every_candidate_is_encoded_as_in_the_paper(tmp_path):
-    assert exhibitor(tmp_path).pipeline.config.index.unchanged_frames == "encode"
+    assert exhibitor(tmp_path).config.index.unchanged_frames == "encode"
 
 
 def test_settings_reach_the_pipeline(tmp_path):
-    config = exhibitor(tmp_path, visual_demand="0.25", unchanged_frames="reuse").pipeline.config
+    config = exhibitor(tmp_path, visual_demand="0.25", unchanged_frames="reuse").config
     assert (config.selection.visual_demand, config.index.unchanged_frames) == (0.25, "reuse")

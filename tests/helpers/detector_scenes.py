@@ -3,6 +3,7 @@
 import numpy as np
 
 import framesift as fs
+from framesift.types import Lookup
 from framesift.types.lookup import Box, Objects, Relation
 
 COLOURS = {"red car": 0, "green tree": 1, "blue door": 2}
@@ -78,4 +79,4 @@ def scene(count, seed=0, kind="random"):
         event_scores=rng.uniform(0, 1, len(lines)),
     )
     objects = Objects(("red car",), ("green tree", "blue door"), (Relation("red car", "spatial", "green tree"),))
-    return evidence, fs.Lookup(frames=source, objects=objects, detector=ColourDetector())
+    return evidence, Lookup(frames=source, objects=objects, detector=ColourDetector())

@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 
 import framesift as fs
+from framesift.types import Lookup
 
 QUESTION = fs.Question("Who opens the door?", ["the man", "the dog"])
 
@@ -69,7 +70,7 @@ def make_lookup(dim, question=QUESTION, **parts):
     def encode_texts(texts):
         return np.array([np.random.default_rng(digest([text])).standard_normal(dim) for text in texts])
 
-    return fs.Lookup(question=question, encode_texts=encode_texts, **parts)
+    return Lookup(question=question, encode_texts=encode_texts, **parts)
 
 
 def digest(parts):

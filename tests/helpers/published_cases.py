@@ -3,6 +3,7 @@
 import numpy as np
 
 import framesift as fs
+from framesift.types import Lookup
 
 DIM = 12
 WORDS = ("red car", "bridge", "angry", "robot in the church", "door")
@@ -34,7 +35,7 @@ def shot_evidence(count, seed=0, **more):
 
 
 def make_lookup(question="Where is the red car?", options=(), *, events=0, **parts):
-    return fs.Lookup(
+    return Lookup(
         question=fs.Question(question, options),
         encode_texts=word_vectors,
         score_events=lambda texts: np.full((len(texts), events), 0.25),

@@ -6,6 +6,7 @@ import pytest
 import framesift as fs
 from framesift.encoders import detectors
 from framesift.indexing.video_frames import VideoFrames
+from framesift.types import Lookup
 from framesift.types.lookup import Box
 from framesift.video.frames import sample
 from helpers.clips import make_clip
@@ -44,7 +45,7 @@ def test_images_have_the_requested_order_and_size(clip, candidates):
 def test_focus_scores_few_frames_of_a_video_without_an_index(clip, candidates):
     encoder, times = GridEncoder(), [time_s for time_s, _ in candidates]
     source = VideoFrames(clip, times, encoder=encoder, query=QUERY)
-    lazy, lookup = fs.Evidence(times, 40.0), fs.Lookup(frames=source)
+    lazy, lookup = fs.Evidence(times, 40.0), Lookup(frames=source)
     selection = fs.select_frames(lazy, budget=4, method="focus", lookup=lookup)
     assert encoder.seen == selection.trace["looked_at"] < len(times)
     every = GridEncoder().encode_images([image for _, image in candidates])

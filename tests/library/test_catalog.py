@@ -49,11 +49,11 @@ def test_video_indexed_elsewhere_is_ready_once_its_text_is_stored(catalog, video
     catalog.facts(video)
     fs.index(video.path, "offline", store=store)
 
-    def slow_search(_path, *, stored_only):
+    def slow_search(*_):
         raise NotStored("the speech is not stored")
 
     with monkeypatch.context() as patch:
-        patch.setattr(catalog.pipeline, "find_events", slow_search)
+        patch.setattr("framesift.library.catalog.search_events", slow_search)
         catalog.summarise_if_indexed(video)
     assert catalog.index_warnings(video) == [] and not catalog.is_ready(video)
     Store(store).save_events(fingerprint(video.path), "speech", [], str(video.path))

@@ -3,16 +3,19 @@
 import threading
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import framesift as fs
 from framesift.errors import InputError, OptionError, ReaderError, UnknownName
+from framesift.pipeline.video import ask
 from framesift.readers.answers import answer_from_reply, answer_lines
-from framesift.readers.base import ask, get_reader, readers
+from framesift.readers.base import get_reader, readers
 
 
-def pipeline(reader, **settings):
-    return fs.Pipeline(fs.PipelineConfig(reader=reader, **settings))
+def opened(reader, **settings):
+    index = fs.VideoIndex(fs.VideoInfo("v.mp4", 1.0), np.zeros(1), np.eye(1), "none")
+    return fs.open(index, reader=reader, **settings)
 
 
 class Parrot:
@@ -94,7 +97,7 @@ def test_many_questions_are_read_only_slightly_ahead(exhibit, question):
             taken.append(k)
             yield exhibit, question
 
-    answers = pipeline(Parrot(), concurrency=2).answer_many(pairs())
+    answers = opened(Parrot(), concurrency=2).answer_many(pairs())
     next(answers)
     answers.close()
     assert len(taken) <= 5
@@ -103,13 +106,13 @@ def test_many_questions_are_read_only_slightly_ahead(exhibit, question):
 def test_many_questions_are_asked_at_once_within_the_limit_and_ordered(server, exhibit, question):
     server.hold = threading.Barrier(3)
     pairs = ((exhibit, fs.Question(f"Number {k}?", ["x", "y"])) for k in range(6))
-    answers = list(pipeline(server.url, concurrency=3).answer_many(pairs))
+    answers = list(opened(server.url, concurrency=3).answer_many(pairs))
     assert [answer.letter for answer in answers] == ["B"] * 6
     assert server.most_at_once == 3
 
 
 def test_failure_of_one_of_many_questions_is_kept_on_request_and_else_an_error(server, exhibit, question):
-    one_by_one = pipeline(server.url, concurrency=1)
+    one_by_one = opened(server.url, concurrency=1)
     server.refuse(400, "odd")
     failed, answered = one_by_one.answer_many([(exhibit, question)] * 2, keep_failures=True)
     assert (failed.parsed, answered.parsed) == (False, True) and "returned 400: odd" in failed.note

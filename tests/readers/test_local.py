@@ -10,8 +10,8 @@ import pytest
 
 import framesift as fs
 from framesift.errors import FramesiftError, InputError, MissingExtra, OptionError, ReaderError, UnknownName
+from framesift.pipeline.video import ask
 from framesift.readers import local
-from framesift.readers.base import ask
 from framesift.readers.local import LocalReader
 from framesift.readers.prompts import compose
 from helpers import tiny_readers

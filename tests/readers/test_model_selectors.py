@@ -30,10 +30,9 @@ def server():
         yield running
 
 
-def pipeline(video, store, method, address, **options):
+def opened(video, store, method, address, **options):
     settings = {"encoder": GridEncoder(), "store": store, "speech": "none", "method": method, "budget": 12}
-    made = fs.Pipeline(fs.PipelineConfig(**settings, options={"model": address, **options}))
-    return made, made.prepare(video)
+    return fs.open(video, **settings, model=address, **options)
 
 
 def descriptions(server):
@@ -43,48 +42,48 @@ def descriptions(server):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_server_without_useful_replies_still_gives_the_budget(server, video, tmp_path, method):
-    made, prepared = pipeline(video, tmp_path, method, server.url)
-    selection = made.select(prepared, QUESTION)
+    made = opened(video, tmp_path, method, server.url)
+    selection = made.select(QUESTION)
     assert len(selection) == 12 and selection.trace["options"]["model"].endswith("#reader-7b")
     assert {picture.size for k in range(len(server.requests)) for picture in server.pictures(k)} == {(448, 299)}
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_second_question_costs_no_descriptions(server, video, tmp_path, method):
-    made, prepared = pipeline(video, tmp_path, method, server.url)
-    selection = made.select(prepared, QUESTION)
+    made = opened(video, tmp_path, method, server.url)
+    selection = made.select(QUESTION)
     asked = len(server.requests)
     assert asked == 1 or method != "memorycard"
-    made.select(prepared, "Who enters?")
+    made.select("Who enters?")
     assert not any(server.pictures(k) for k in range(asked, len(server.requests)))
-    assert made.select(prepared, QUESTION) == selection
+    assert made.select(QUESTION).selection == selection.selection
 
 
 def test_an_interrupted_selection_continues_where_it_was(server, video, tmp_path):
-    made, prepared = pipeline(video, tmp_path, "videotree", server.url)
+    made = opened(video, tmp_path, "videotree", server.url)
     for _ in range(3):
         server.reply("A red wall.")
     server.refuse(400, "the model crashed")
     with pytest.raises(fs.ReaderError, match="the model crashed"):
-        made.select(prepared, QUESTION)
+        made.select(QUESTION)
     assert len(server.requests) == 4
-    made.select(prepared, QUESTION)
+    made.select(QUESTION)
     described = [server.parts(k)[-1]["image_url"]["url"] for k in descriptions(server)]
     assert len(described) == len(set(described)) + 1  # the one that failed
 
 
 def test_calls_are_reported_as_progress(server, video, tmp_path):
-    made, prepared = pipeline(video, tmp_path, "videoagent", server.url)
+    made = opened(video, tmp_path, "videoagent", server.url)
     reports = []
-    made.select(prepared, QUESTION, progress=lambda *report: reports.append(report))
+    made.select(QUESTION, progress=lambda *report: reports.append(report))
     assert reports[0] == ("model calls", 1, 64)
     assert [done for _, done, _ in reports] == list(range(1, len(reports) + 1))
 
 
 def test_captioner_and_model_may_be_two_servers(server, video, tmp_path):
     with StrictServer(models=("captions-1b",), words="A green wall.") as captioner:
-        made, prepared = pipeline(video, tmp_path, "videotree", server.url, captioner=captioner.url)
-        selection = made.select(prepared, QUESTION)
+        made = opened(video, tmp_path, "videotree", server.url, captioner=captioner.url)
+        selection = made.select(QUESTION)
         assert len(descriptions(captioner)) == len(captioner.requests) and not descriptions(server)
     assert "A green wall." in server.texts()[0]
     assert selection.trace["options"]["captioner"].endswith("#captions-1b")
@@ -103,8 +102,8 @@ def test_command_line_takes_the_address_and_states_what_is_wrong(server, tmp_pat
 
 
 def test_library_counts_replies_by_model(server, video, tmp_path, capsys):
-    made, prepared = pipeline(video, tmp_path, "memorycard", server.url)
-    made.select(prepared, QUESTION)
+    made = opened(video, tmp_path, "memorycard", server.url)
+    made.select(QUESTION)
     assert main(["library", "--store", str(tmp_path)]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line for line in lines if "reader-7b" in line] == [f"{server.url[:-3]}#reader-7b: 1 reply to selectors"]

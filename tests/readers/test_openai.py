@@ -8,7 +8,7 @@ import pytest
 
 import framesift as fs
 from framesift.errors import InputError, ReaderError
-from framesift.readers.base import ask
+from framesift.pipeline.video import ask
 from framesift.readers.connection import ServerConnection
 from framesift.readers.openai import OpenAIReader
 

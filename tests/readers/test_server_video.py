@@ -8,7 +8,7 @@ import pytest
 
 import framesift as fs
 from framesift.errors import ReaderError
-from framesift.readers.base import ask
+from framesift.pipeline.video import ask
 from framesift.readers.openai import OpenAIReader
 from framesift.rendering.exhibit import exhibit as make_exhibit
 

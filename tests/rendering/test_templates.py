@@ -7,7 +7,7 @@ import pytest
 from jinja2 import UndefinedError
 
 import framesift
-from framesift.rendering import templates
+from framesift._utils import templates
 
 PACKAGE = Path(framesift.__file__).parent
 

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from framesift._utils.templates import read_asset
 from framesift.rendering.report.page import ASSETS, SCRIPTS
-from framesift.rendering.templates import read_asset
 from helpers.browser import Tab
 from helpers.report_views import image_url
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import framesift as fs
+from framesift.types import Lookup
 from helpers.curves import KINDS, LONG, SMALL_CASES, curve, curve_evidence, select_indices
 from helpers.detector_scenes import Scenes
 
@@ -105,7 +106,7 @@ def test_seed_is_a_number_or_a_generator():
 def test_source_is_queried_for_few_frames_each_once():
     scores = curve("smooth", 3600)
     source = Scenes(np.zeros((3600, 3)), scores)
-    lazy, lookup = fs.Evidence(np.arange(3600.0), 3600.0), fs.Lookup(frames=source)
+    lazy, lookup = fs.Evidence(np.arange(3600.0), 3600.0), Lookup(frames=source)
     selection = fs.select_frames(lazy, budget=32, method="focus", lookup=lookup)
     assert len(source.requested) == len(set(source.requested)) == selection.trace["looked_at"] < 1600
     whole = fs.Evidence(np.arange(3600.0), 3600.0, np.ones((3600, 2)), [1.0, 0.0], scores=scores)
@@ -126,4 +127,4 @@ def test_evidence_without_scores_has_a_repr():
 def test_source_with_scores_that_are_not_finite_is_an_error():
     lazy, source = fs.Evidence(np.arange(9.0), 9.0), Scenes(np.zeros((9, 3)), np.full(9, np.nan))
     with pytest.raises(fs.InputError, match=r"the source's scores\[0\] is not finite"):
-        fs.select_frames(lazy, budget=3, method="focus", lookup=fs.Lookup(frames=source))
+        fs.select_frames(lazy, budget=3, method="focus", lookup=Lookup(frames=source))

@@ -13,6 +13,7 @@ import framesift as fs
 from framesift.selection.looking.access import CELL_SIZE, Access, tile_images
 from framesift.selection.looking.object_search import RelationBonus, pairs_with_relation, spread_scores
 from framesift.selection.vsi_lite import resample_subtitle_scores, score_by_subtitles
+from framesift.types import Lookup
 from framesift.types.lookup import Box, Objects, Relation
 from helpers.detector_scenes import COLOURS, ColourDetector, scene, scene_evidence
 from helpers.gcr_reference import min_max
@@ -356,7 +357,7 @@ needs_detector = pytest.mark.parametrize("method", ["t-star", "vsi", "logic-in-f
 
 @needs_detector
 def test_missing_detector_is_an_error(method):
-    lookup = fs.Lookup(objects=Objects(("red car",)))
+    lookup = Lookup(objects=Objects(("red car",)))
     with pytest.raises(fs.InputError, match=f"{method} needs an object detector: pass detector="):
         fs.select_frames(scene_evidence(9), budget=2, method=method, lookup=lookup)
 
@@ -371,6 +372,6 @@ def test_missing_objects_are_an_error(method):
 @needs_detector
 def test_missing_frame_source_is_an_error(method):
     evidence = fs.Evidence(range(3), 3.0, np.eye(3), np.ones(3))
-    lookup = fs.Lookup(objects=Objects(("red car",)), detector=ColourDetector())
+    lookup = Lookup(objects=Objects(("red car",)), detector=ColourDetector())
     with pytest.raises(fs.InputError, match=f"{method} needs decoded frames: pass lookup="):
         fs.select_frames(evidence, lookup=lookup, budget=2, method=method)

@@ -7,7 +7,7 @@ from contextlib import ExitStack, closing, suppress
 
 import pytest
 
-from framesift.pipeline.pipeline import Pipeline
+from framesift.pipeline.video import Video
 from framesift.server import answering as answering_module
 from framesift.server.answering import Abandoned
 from helpers.browser import settles
@@ -53,7 +53,7 @@ def test_abandoned_question_gives_up_its_place(shared_server):
 
 def test_abandoned_selection_stops_at_its_next_step(shared_server, monkeypatch):
     reached, later = threading.Event(), []
-    select, check_wanted = Pipeline.select, answering_module.check_wanted
+    select, check_wanted = Video.select, answering_module.check_wanted
 
     def hold(self, *given, **options):
         reached.set()
@@ -63,8 +63,8 @@ def test_abandoned_selection_stops_at_its_next_step(shared_server, monkeypatch):
 
     abandoned = []
     monkeypatch.setattr(answering_module, "check_wanted", lambda event: abandoned.append(event) or check_wanted(event))
-    monkeypatch.setattr(Pipeline, "select", hold)
-    monkeypatch.setattr(Pipeline, "compare_with_chance", lambda *given, **_: later.append(given))
+    monkeypatch.setattr(Video, "select", hold)
+    monkeypatch.setattr(Video, "compare_with_chance", lambda *given, **_: later.append(given))
     with closing(send_question(shared_server)):
         assert reached.wait(60)
     until(lambda: not questions())

@@ -4,6 +4,8 @@ import threading
 
 import pytest
 
+from framesift.library import catalog as catalog_module
+from framesift.pipeline import video as video_module
 from helpers.page_visits import ASKED, QUESTION
 from helpers.running_server import make_video, run_server, until
 
@@ -16,19 +18,20 @@ class Gates:
     def __init__(self, server, monkeypatch):
         self.frames, self.text = threading.Event(), threading.Event()
         catalog = server.services.catalog
-        build, prepare = catalog.pipeline.index, catalog.prepare
+        build, prepare = catalog_module.build_index, catalog.prepare
 
-        def index(path, *, progress=None, **given):
+        def index(path, settings, *, progress=None, **given):
             while not given.get("stored_only") and not self.frames.wait(0.01):
                 progress("indexing", 1, 100)
-            return build(path, progress=progress, **given)
+            return build(path, settings, progress=progress, **given)
 
         def read(video, progress):
             while not self.text.wait(0.01):
                 progress("speech recognition", 1, 100)
             prepare(video, progress)
 
-        monkeypatch.setattr(catalog.pipeline, "index", index)
+        for module in (catalog_module, video_module):
+            monkeypatch.setattr(module, "build_index", index)
         monkeypatch.setattr(catalog, "prepare", read)
 
 

@@ -145,7 +145,7 @@ def test_subtitles_arriving_during_speech_recognition_replace_it(empty_server, m
                 progress("speech recognition", 1, 2)
         return search_events(video, *given, progress=progress)
 
-    monkeypatch.setattr("framesift.pipeline.pipeline.search_events", slow)
+    monkeypatch.setattr("framesift.pipeline.video.search_events", slow)
     video = empty_server.upload()["id"]
     assert listening.wait(60)
     add_subtitles(empty_server, video, "clip.srt")

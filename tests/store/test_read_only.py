@@ -36,12 +36,11 @@ def files(store):
 
 def test_selection_and_answer_work_with_one_log_line(clip, store, tmp_path, caplog):
     before = files(store)
-    pipeline = fs.Pipeline(fs.PipelineConfig(encoder=GridEncoder(), fps=1.0, store=store, budget=4))
     for _ in range(2):
-        video = pipeline.prepare(clip, events=EVENTS)
-        selection = pipeline.select(video, "What is said of the wall?")
-    assert len(selection) == 4
-    pipeline.exhibit(video, selection).save(tmp_path / "out")
+        video = fs.open(clip, events=EVENTS, encoder=GridEncoder(), fps=1.0, store=store, budget=4)
+        found = video.select("What is said of the wall?")
+    assert len(found) == 4
+    found.save(tmp_path / "out")
     assert caplog.messages == [LINE.format(store)]
     assert files(store) == before
 

@@ -118,9 +118,9 @@ def test_every_field_is_restored(place):
 def test_selection_and_exhibit_are_the_same_with_it_and_without(place, scans, tmp_path):
     def run(out):
         forget()
-        pipeline = fs.Pipeline(fs.PipelineConfig(encoder=GridEncoder(), fps=1.0, store=place / "store", budget=4))
-        video = pipeline.prepare(place / "clip.mp4", events=[fs.Event(2.0, 3.0, "a blue wall")])
-        pipeline.exhibit(video, pipeline.select(video, "Which wall?")).save(out)
+        settings = {"encoder": GridEncoder(), "fps": 1.0, "store": place / "store", "budget": 4}
+        video = fs.open(place / "clip.mp4", events=[fs.Event(2.0, 3.0, "a blue wall")], **settings)
+        video.select("Which wall?").save(out)
         return {path.relative_to(out): path.read_bytes() for path in out.rglob("*") if path.is_file()}
 
     restored = run(tmp_path / "with")

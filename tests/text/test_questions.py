@@ -5,7 +5,7 @@ import json
 import pytest
 
 from framesift.errors import InputError
-from framesift.text.questions import parse_question, read_questions
+from framesift.text.questions import read_questions
 from framesift.types import Question
 
 
@@ -13,7 +13,7 @@ from framesift.types import Question
     "asked", [" A) x B) y z", "\nA. x\nB. y z", " (A) x (B) y z", "\n[A] x\n[B] y z", " A: x B: y z"]
 )
 def test_options_inside_the_text_are_parsed(asked):
-    assert parse_question(f"Why does Tom leave?{asked}") == Question("Why does Tom leave?", ("x", "y z"))
+    assert Question(f"Why does Tom leave?{asked}") == Question("Why does Tom leave?", ("x", "y z"))
 
 
 @pytest.mark.parametrize(
@@ -21,11 +21,11 @@ def test_options_inside_the_text_are_parsed(asked):
     ["What is vitamin B. good for?", "Is plan A) better?", "A) this B) that", "Who met the U.S. president?"],
 )
 def test_text_without_option_letters_is_the_question(text):
-    assert parse_question(text) == Question(text)
+    assert Question(text) == Question(text, ())
 
 
 def test_given_options_leave_the_text_unchanged():
-    assert parse_question("Which? A) x B) y", ["one", "two"]) == Question("Which? A) x B) y", ("one", "two"))
+    assert Question("Which? A) x B) y", ["one", "two"]) == Question("Which? A) x B) y", ("one", "two"))
 
 
 def _read(tmp_path, name, text):

@@ -24,15 +24,18 @@ from framesift.batch.results import Result, ResultWriter, Run, read_results
 from framesift.batch.settings import QuestionSettings, RowJob, text_source
 from framesift.encoders.registry import identify
 from framesift.errors import FramesiftError, OutputError
+from framesift.indexing.index import build_index
 from framesift.pipeline.config import PipelineConfig
-from framesift.pipeline.pipeline import Pipeline, PreparedVideo
+from framesift.pipeline.inputs import Encoders
+from framesift.pipeline.video import Video, ask
+from framesift.pipeline.video import open as open_video
 from framesift.progress import Progress, WatchedProgress
-from framesift.readers.base import Reader, ask, map_in_order
+from framesift.readers.base import Reader, map_in_order
 from framesift.readers.prompts import OVERLAY_OF, check_text_mode
 from framesift.rendering.exhibit import Exhibit
 from framesift.store.fingerprint import WatchedFile, read_watched
 from framesift.store.store import INDEX, Store
-from framesift.text.finding import AUTO, NONE, FoundEvents
+from framesift.text.finding import AUTO, NONE, FoundEvents, search_events
 from framesift.types import Event, VideoIndex
 from framesift.types.vectors import Array
 from framesift.video.frames import probe
@@ -52,9 +55,8 @@ class IndexWorker:
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         config = PipelineConfig.from_dict(settings["config"]).replace(speech=NONE)
-        self.index, self.has_events = config.index, settings["events"]
+        self.config, self.index, self.has_events = config, config.index, settings["events"]
         self.store = Store(self.index.store)
-        self.pipeline = Pipeline(config)
         _check_weights(str(self.index.encoder), settings["weights"])
 
     def __call__(self, task: Task, progress: Progress) -> dict[str, Any]:
@@ -67,7 +69,7 @@ class IndexWorker:
         stamp = file_stamp(path)
         build = WatchedProgress(progress)
         source = public_url(path) if is_url(path) else None
-        video_index = self.pipeline.index(file.path, source=source, progress=build)
+        video_index = build_index(file.path, self.index, source=source, progress=build)
         warnings = list(video_index.warnings)
         if self.has_events:
             warnings += self._store_events(file, task, video_index, progress)
@@ -92,10 +94,10 @@ class IndexWorker:
         """
         subtitles = task.data["subtitles"]
         with local_file(subtitles, progress) if subtitles else nullcontext(AUTO) as source:
-            found = Pipeline(self.pipeline.config.replace(subtitles=source)).find_events(file.path)
+            found = search_events(file.path, replace(self.config.text, subtitles=source), self.store)
         file.check_content()
         store_subtitles(self.store, file.fingerprint, found, task.title)
-        self.pipeline.encode_events(video_index, found.events, progress=progress)
+        Encoders(video_index, self.config).encode_events(found.events, progress=progress)
         return found.warnings
 
 
@@ -155,41 +157,40 @@ class QuestionWorker:
         def report(stage: str, done: float, total: float) -> None:
             progress(f"{Path(video).name}: {stage}", done, total)
 
-        pipeline = Pipeline(self.config)
         texts = group_by(jobs, lambda job: (job.item.subtitles, job.item.subtitles_offset_s, job.item.events))
         for own in texts.values():
             items = list({job.item.id: job.item for job in own}.values())
             try:
-                prepared = self._prepare(pipeline, items[0], files, report)
+                opened = self._open(items[0], files, report)
                 started = time.perf_counter()
-                vectors = pipeline.encode_questions(prepared.index, [item.question for item in items])
+                vectors = Encoders(opened.index, self.config).encode_questions([item.question for item in items])
                 score_s = (time.perf_counter() - started) / len(items)
             except Exception as error:
                 yield None, {"error": describe_error(error)}, own
                 continue
             queries = {item.id: vector for item, vector in zip(items, vectors, strict=True)}
             for alike in group_by(own, lambda job: job.choice.frames_key).values():
-                yield from self._select(alike, prepared, queries, score_s, sharing, report)
+                yield from self._select(alike, opened, queries, score_s, sharing, report)
 
-    def _prepare(self, pipeline: Pipeline, item: RunItem, files: ExitStack, progress: Progress) -> PreparedVideo:
+    def _open(self, item: RunItem, files: ExitStack, progress: Progress) -> Video:
         file = files.enter_context(local_file(item.video, progress))
         source = item.video_id if is_url(item.video) else None
         has_text = text_source(self.config) == "subtitles"
         if not has_text or (item.events is None and item.subtitles in (AUTO, NONE)):
-            pipeline = Pipeline(self.config.replace(subtitles=item.subtitles if has_text else NONE))
-            return pipeline.prepare(file, source=source, progress=progress)
+            config = self.config.replace(subtitles=item.subtitles if has_text else NONE)
+            return open_video(file, config, source=source, progress=progress)
         events: Sequence[Event] | FoundEvents | None = item.events
         if events is None:
             subtitles = files.enter_context(local_file(item.subtitles, progress))
             duration_s = probe(file).duration_s
             found = read_clip_events(subtitles, offset_s=item.subtitles_offset_s, duration_s=duration_s)
             events = FoundEvents(found[0], (), (), duration_s, found[1])
-        return pipeline.prepare(file, events=events, source=source, progress=progress)
+        return open_video(file, self.config, events=events, source=source, progress=progress)
 
     def _select(
         self,
         jobs: Sequence[RowJob],
-        video: PreparedVideo,
+        video: Video,
         queries: Mapping[str, Array],
         score_s: float,
         sharing: int,
@@ -200,19 +201,18 @@ class QuestionWorker:
         choice, by_item = jobs[0].choice, group_by(jobs, lambda job: job.item.id)
         items = [own[0].item for own in by_item.values()]
         try:
-            pipeline = Pipeline(self.config.for_method(choice.method, options=choice.options, budget=choice.budget))
+            config = self.config.for_method(choice.method, options=choice.options, budget=choice.budget)
+            video = replace(video, config=config)
             vectors = np.stack([queries[item.id] for item in items])
             if choice.whole_video:
-                video, vectors = video.with_every_frame, np.ones((len(items), 1))
-            selections = pipeline.select_many(
-                video,
+                video, vectors = video.with_every_frame(), np.ones((len(items), 1))
+            exhibits = video.select_many(
                 [item.question for item in items],
                 queries=vectors,
                 windows=[item.window for item in items],
                 progress=progress,
             )
             select_s = (time.perf_counter() - started) / len(items)
-            exhibits = [pipeline.exhibit(video, selection) for selection in selections]
         except Exception as error:
             if len(by_item) == 1:
                 yield None, {"error": describe_error(error)}, jobs

@@ -26,8 +26,10 @@ from framesift.bench.report import describe
 from framesift.bench.statistics import share_interval
 from framesift.bench.tables import ResultTable, TableCell, bold_best
 from framesift.errors import FramesiftError, InputError
+from framesift.indexing.index import build_index
 from framesift.pipeline.config import PipelineConfig, SelectionSettings
-from framesift.pipeline.pipeline import Pipeline, select_many
+from framesift.pipeline.inputs import Encoders
+from framesift.pipeline.video import select_many
 from framesift.progress import Progress, ignore_progress
 from framesift.selection.registry import NEEDS, get_selector, select_frames
 from framesift.types import Event, Evidence, Selection, VideoIndex, VideoInfo
@@ -90,11 +92,10 @@ def run_evidence_set(
     substitute: the video whose frames stand for those of videos without any. folder: of the rows; the videos and
     choices it holds are not computed again. None keeps no rows.
     """
-    pipeline = Pipeline(config)
-    borrowed = None if substitute is None else pipeline.index(substitute, progress=progress)
+    borrowed = None if substitute is None else build_index(substitute, config.index, progress=progress)
     if borrowed is None and any(video.file is None and video.vectors is None for video in data.videos):
         raise InputError(f"{data.name} has videos without frames; give a video whose frames stand for them: --video")
-    identity = row_identity(config) | {"encoder": pipeline.index_key.encoder}
+    identity = row_identity(config) | {"encoder": config.index.key("").encoder}
     if data.kind == "moments":
         identity |= {"events": "none", "visual_demand": _MOMENT_DEMAND}
     notes = list(data.notes)
@@ -115,7 +116,7 @@ def run_evidence_set(
     rows: list[Result] = []
     with nullcontext() if folder is None else ResultWriter(folder, run) as writer:
         for video in data.videos:
-            prepared = _PreparedSetVideo(data.kind, video, pipeline, borrowed)
+            prepared = _PreparedSetVideo(data.kind, video, config, borrowed)
             for choice in choices:
                 wanted = [
                     Result(
@@ -174,12 +175,12 @@ def score_table(data: EvidenceSet, results: Results) -> ResultTable:
 class _PreparedSetVideo:
     """The selector's inputs for one video of a set, computed when first used."""
 
-    def __init__(self, kind: str, video: SetVideo, pipeline: Pipeline, borrowed: VideoIndex | None) -> None:
-        self.kind, self.video, self.pipeline, self.borrowed = kind, video, pipeline, borrowed
+    def __init__(self, kind: str, video: SetVideo, config: PipelineConfig, borrowed: VideoIndex | None) -> None:
+        self.kind, self.video, self.config, self.borrowed = kind, video, config, borrowed
         self.questions = [question.question for question in video.questions]
 
     def select(self, choice: SelectionChoice) -> list[Selection]:
-        seed = self.pipeline.config.selection.seed
+        seed = self.config.selection.seed
         options = SelectionSettings(method=choice.method, options=choice.options, seed=seed).method_options
         if self.kind == "moments":
             return [select_frames(self.moment, budget=choice.budget, method=choice.method, **options)]
@@ -199,21 +200,21 @@ class _PreparedSetVideo:
         """The candidates: of the video's own file, its own vectors, or borrowed, one per second."""
         video = self.video
         if video.file is not None:
-            return self.pipeline.index(video.file)
+            return build_index(video.file, self.config.index)
         own = None if video.vectors is None else _read_vectors(video.vectors)
         duration_s = float(len(own)) if own is not None and video.duration_s is None else video.duration_s or 0.0
         count = max(int(np.ceil(duration_s)), 1) if own is None else len(own)
         times = np.arange(count, dtype=float) if video.times_s is None else np.asarray(video.times_s)
         rows = self._borrow(times, duration_s) if own is None else own
-        return VideoIndex(VideoInfo(video.id, duration_s), times, rows, self.pipeline.index_key.encoder)
+        return VideoIndex(VideoInfo(video.id, duration_s), times, rows, self.config.index.key("").encoder)
 
     @cached_property
     def queries(self) -> Array:
-        return self.pipeline.encode_questions(self.index, self.questions)
+        return Encoders(self.index, self.config).encode_questions(self.questions)
 
     @cached_property
     def event_vectors(self) -> Array | None:
-        return self.pipeline.encode_events(self.index, self.video.events)
+        return Encoders(self.index, self.config).encode_events(self.video.events)
 
     @cached_property
     def moment(self) -> Evidence:

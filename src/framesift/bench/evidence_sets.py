@@ -226,7 +226,7 @@ def _moments(rows: Sequence[Mapping[str, Any]], path: Path) -> tuple[SetVideo, .
             SetVideo(
                 id=row.video or name,
                 number=number,
-                questions=(SetQuestion(name, Question(row.query if row.query.strip() else name), row.windows),),
+                questions=(SetQuestion(name, Question(row.query if row.query.strip() else name, ()), row.windows),),
                 duration_s=duration_s,
                 times_s=times_s,
                 file=_beside(path, row.file),

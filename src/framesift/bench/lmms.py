@@ -16,12 +16,13 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from framesift.errors import InputError, OptionError
-from framesift.text.questions import parse_question, parse_question_row
+from framesift.text.questions import parse_question_row
 from framesift.types import Question, Window
 from framesift.types.window import read_window
 
 if TYPE_CHECKING:
-    from framesift.pipeline.pipeline import Pipeline, PreparedVideo
+    from framesift.pipeline.config import PipelineConfig
+    from framesift.pipeline.video import Video
     from framesift.readers.prompts import Prompt
     from framesift.rendering.exhibit import Exhibit
 
@@ -61,14 +62,14 @@ class Clip:
 
 @dataclass(frozen=True)
 class Exhibitor:
-    """Selects the frames that replace a video, through a `Pipeline`. Thread-safe.
+    """Selects the frames that replace a video, by one configuration. Thread-safe.
 
     subtitles: "auto" (a file next to the video, or a track inside it), "none", or a directory with a file for each
     video. times: whether captions have the frames' times. record: a JSON Lines file to which every selection is
     appended.
     """
 
-    pipeline: "Pipeline"
+    config: "PipelineConfig"
     subtitles: str = AUTO
     times: bool = True
     record: str | None = None
@@ -85,20 +86,18 @@ class Exhibitor:
         # One thread at a time: two that meet a new video must not both decode it.
         with self._lock:
             video = self._prepare(clip.path, str(doc.get(SUBTITLE_FILE) or ""), float(doc.get(CLIP_START) or 0.0))
-            (selection,) = self.pipeline.select_many(video, [question], windows=[clip.window])
-            exhibit = self.pipeline.exhibit(video, selection)
+            (exhibit,) = video.select_many([question], windows=[clip.window])
             self._record(exhibit, question)
-        return compose_frames(
-            exhibit, self.pipeline.config.reading.text_mode, time_format="clock" if self.times else "none"
-        )
+        return compose_frames(exhibit, self.config.reading.text_mode, time_format="clock" if self.times else "none")
 
     @cached_property
-    def _prepare(self) -> "Callable[[Path, str, float], PreparedVideo]":
+    def _prepare(self) -> "Callable[[Path, str, float], Video]":
         return lru_cache(CACHED_VIDEOS)(self._prepare_uncached)
 
-    def _prepare_uncached(self, path: Path, subtitle_name: str, clip_start_s: float) -> "PreparedVideo":
+    def _prepare_uncached(self, path: Path, subtitle_name: str, clip_start_s: float) -> "Video":
         """Prepare a video. subtitle_name: its subtitle file's name, if the document gives it."""
         from framesift.batch.items import read_clip_events
+        from framesift.pipeline.video import open as open_video
         from framesift.text.finding import FoundEvents
         from framesift.video.frames import probe
 
@@ -108,7 +107,7 @@ class Exhibitor:
             duration_s = probe(path).duration_s
             found = read_clip_events(file, offset_s=-clip_start_s, duration_s=duration_s)
             events = FoundEvents(found[0], (), (), duration_s, found[1])
-        video = self.pipeline.prepare(path, events=events)
+        video = open_video(path, self.config, events=events)
         for warning in video.warnings:
             log.warning("%s: %s", path.name, warning)
         return video
@@ -132,7 +131,7 @@ class Exhibitor:
         log.info("%s: %d frames for %r", exhibit.video.name, len(times_s), question.text[:80])
         if self.record is None:
             return
-        config = self.pipeline.config
+        config = self.config
         row = {
             "video": os.fspath(exhibit.video),
             "question": question.text,
@@ -205,11 +204,11 @@ def question_of(messages: Sequence[ChatMessage], doc: Document) -> Question:
     if question is not None and _normalise(question.text) in visible:
         if all(_normalise(option) in visible for option in question.valid_options):
             return question
-        return Question(question.text)
+        return Question(question.text, ())
     text = next((text for message in reversed(messages) if (text := _text_of(message)) and _is_user(message)), "")
     if not text:
         raise InputError("the messages have a video and no text; expected a question to select frames by")
-    parsed = parse_question(text)
+    parsed = Question(text)
     if not parsed.options:
         return parsed
     # Lines after the last option are the task's instruction.
@@ -252,13 +251,13 @@ def make_exhibitor(**settings: Any) -> Exhibitor:
     speech: recognise it if there is no other text.
     """
     from framesift.bench.plan import PAPER
-    from framesift.pipeline.pipeline import Pipeline, PipelineConfig
+    from framesift.pipeline.config import PipelineConfig
 
     own = {name: settings.pop(name) for name in OWN_SETTINGS if name in settings}
     speech = AUTO if own.pop("speech", False) else NONE
     text = {"subtitles": AUTO if own.get("subtitles", AUTO) == AUTO else NONE, "speech": speech}
     paper = {name: PAPER[name] for name in ("blank_frames", "unchanged_frames")}
-    return Exhibitor(Pipeline(PipelineConfig(**{"method": "gcr", **paper, **settings, **text})), **own)
+    return Exhibitor(PipelineConfig(**{"method": "gcr", **paper, **settings, **text}), **own)
 
 
 def _parts(message: ChatMessage) -> list[ContentPart]:

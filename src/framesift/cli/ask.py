@@ -28,7 +28,7 @@ def _ask(args: argparse.Namespace) -> int:
     from framesift.rendering.export import ANSWER
 
     run = ExhibitRun(args)
-    pipeline, reading = run.pipeline, run.pipeline.config.reading
+    reading = run.config.reading
     if reading.reader is None:
         raise OptionError("there is no reader; expected --reader http://HOST:PORT/v1, local:MODEL or similarity")
     check_reader(reading.reader, **reading.reader_options)  # before indexing, which may take long
@@ -37,10 +37,10 @@ def _ask(args: argparse.Namespace) -> int:
     is_streamed = not (args.questions or args.json or run.asked[0].question.choices)
     answers: Iterator[Answer]
     if is_streamed:
-        answers = (print_stream(pipeline.answer(exhibit.exhibit, exhibit.asked.question)) for exhibit in sent)
+        answers = (print_stream(run.video.answer(exhibit.exhibit, exhibit.asked.question)) for exhibit in sent)
     else:
         pairs = ((exhibit.exhibit, exhibit.asked.question) for exhibit in sent)
-        answers = pipeline.answer_many(pairs, keep_failures=bool(args.questions))
+        answers = run.video.answer_many(pairs, keep_failures=bool(args.questions))
     results: list[dict[str, Any]] = []
     failed = 0
     try:

@@ -13,7 +13,7 @@ from framesift.errors import FramesiftError
 from framesift.progress import WatchedProgress
 
 if TYPE_CHECKING:
-    from framesift.pipeline.pipeline import Pipeline
+    from framesift.indexing.index import IndexSettings
 
 
 def add_commands(add: AddCommand) -> None:
@@ -25,16 +25,15 @@ def add_commands(add: AddCommand) -> None:
 
 def _index(args: argparse.Namespace) -> int:
     from framesift.encoders.registry import choose_encoder, identify
-    from framesift.pipeline.pipeline import Pipeline
     from framesift.video.files import find_videos
 
     paths = find_videos(args.videos)
-    pipeline = Pipeline(config_from(args))
-    encoder = str(pipeline.config.index.encoder)
+    settings = config_from(args).index
+    encoder = str(settings.encoder)
     identify(encoder)  # an encoder that can't be used is one sentence, not one per video
     rows, code = [], 0
     for path in paths:
-        row, code = _index_one(args, path, pipeline)
+        row, code = _index_one(args, path, settings)
         rows.append(row)
         if not args.json:
             _print_index_row(rows[-1], name_warnings=len(paths) > 1)
@@ -48,14 +47,16 @@ def _index(args: argparse.Namespace) -> int:
     return code if len(rows) == 1 else min(failed, 1)
 
 
-def _index_one(args: argparse.Namespace, path: Path, pipeline: "Pipeline") -> tuple[dict[str, Any], int]:
+def _index_one(args: argparse.Namespace, path: Path, settings: "IndexSettings") -> tuple[dict[str, Any], int]:
     """Index a video; the row with the result or the error, which does not stop the others, and the exit code."""
+    from framesift.indexing.index import build_index
+
     started, code = time.perf_counter(), 0
     row: dict[str, Any] = {"path": str(path), "error": None, "warnings": []}
     with ProgressBar(path.name, show=not args.json) as bar:
         progress = WatchedProgress(bar)
         try:
-            index = pipeline.index(path, progress=progress)
+            index = build_index(path, settings, progress=progress)
             row |= {"candidates": len(index), "duration_s": index.info.duration_s, "encoder": index.encoder}
             row |= {"cached": not progress.was_called, "warnings": list(index.warnings)}
         except FramesiftError as error:

@@ -53,13 +53,13 @@ def _quantity(text: str, units: dict[str, float], examples: str) -> float:
 
 
 def _events(args: argparse.Namespace) -> int:
-    from framesift.pipeline.pipeline import Pipeline
     from framesift.store.maintenance import video_warnings
     from framesift.store.store import Store
+    from framesift.text.finding import search_events
 
     config = config_from(args)
     with ProgressBar(show=not args.json, unit=" s") as bar:
-        text = Pipeline(config).find_events(args.video, progress=bar)
+        text = search_events(args.video, config.text, Store(config.index.store), progress=bar)
     warnings = (*video_warnings(Store(config.index.store), args.video), *text.warnings)
     if args.json:
         print_json(

@@ -4,9 +4,8 @@ import argparse
 import itertools
 import re
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property, partial
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -30,12 +29,13 @@ from framesift.cli.settings import (
 )
 from framesift.cli.tokens import add_token_options, fit_config
 from framesift.errors import FramesiftError, OptionError
-from framesift.text.questions import QuestionRow, parse_question, read_questions
+from framesift.text.questions import QuestionRow, read_questions
 from framesift.types import Question, Selection
 from framesift.types.question import option_letter
 
 if TYPE_CHECKING:
-    from framesift.pipeline.pipeline import Pipeline, PreparedVideo
+    from framesift.pipeline.config import PipelineConfig
+    from framesift.pipeline.video import Video
     from framesift.rendering.exhibit import Exhibit
 
 NUMBER_FORMATS = ("keyframe_indices", "frame_idx")  # one file for all questions; other formats are one per exhibit
@@ -84,19 +84,15 @@ def _add_settings(command: argparse.ArgumentParser, *selection: str) -> None:
 
 @dataclass(eq=False)
 class SavedExhibit:
-    """The exhibit of one question, made when it is first needed.
+    """The exhibit of one question.
 
     folder: where it was written, if it was; failure: why not, or why its run's lists were not.
     """
 
     asked: QuestionRow
-    make: Callable[[], "Exhibit"]
+    exhibit: "Exhibit"
     folder: Path | None = None
     failure: FramesiftError | None = None
-
-    @cached_property
-    def exhibit(self) -> "Exhibit":
-        return self.make()  # reads the whole file to number its frames
 
     def to_dict(self) -> dict[str, Any]:
         return ({"id": self.asked.id} if self.asked.id else {}) | self.exhibit.to_dict() | _places(self.folder)
@@ -105,18 +101,17 @@ class SavedExhibit:
 class ExhibitRun:
     """The exhibits of a command's questions. The arguments are checked at once; `select` and `write` do the work.
 
-    asked: the questions, as given or from a file. pipeline: configured by the flags.
+    asked: the questions, as given or from a file. config: by the flags.
     """
 
     LIST = "exhibits.json"  # of many questions: what was written for each
 
     def __init__(self, args: argparse.Namespace) -> None:
-        from framesift.pipeline.pipeline import Pipeline
         from framesift.rendering.export import REPORT, check_free
         from framesift.rendering.export_formats import check_formats
 
         self.args, self.asked = args, questions_from(args)
-        self.pipeline = Pipeline(fit_config(args, config_from(args), [row.question for row in self.asked]))
+        self.config = fit_config(args, config_from(args), [row.question for row in self.asked])
         self._rows: dict[str, list[dict[str, Any]]] = {}  # by file
         self._lists = [name for name in NUMBER_FORMATS if args.questions and name in args.format]
         check_formats(args.format)
@@ -127,15 +122,16 @@ class ExhibitRun:
 
     def select(self) -> None:
         """Prepare the video, and select frames for every question."""
-        self.video = prepare(self.args, self.pipeline)
+        self.video = open_video(self.args, self.config)
         with ProgressBar(show=not self.args.json, unit=" calls") as bar:
             questions, windows = [row.question for row in self.asked], [row.window for row in self.asked]
-            selections = self.pipeline.select_many(self.video, questions, windows=windows, progress=bar)
-            self.selections = [self.pipeline.compare_with_chance(self.video, selection) for selection in selections]
+            selected = self.video.select_many(questions, windows=windows, progress=bar)
+            self.exhibits = [self.video.compare_with_chance(found) for found in selected]
 
     def write(self, number: int) -> SavedExhibit:
         """Print the frames of a question, and write its exhibit unless none is wanted."""
-        args, row, selection = self.args, self.asked[number], self.selections[number]
+        args, row, exhibit = self.args, self.asked[number], self.exhibits[number]
+        selection = exhibit.selection
         if not args.json:
             _print_question(row.question)
             if selection.basis is not None and selection.basis.window is not None:
@@ -143,10 +139,9 @@ class ExhibitRun:
             print(selection, end="\n\n", flush=True)  # the exhibit takes longer
             _print_match(selection)
             _print_own_warnings(selection, self.video.warnings)
-        saved = SavedExhibit(row, partial(self.pipeline.exhibit, self.video, selection))
+        saved = SavedExhibit(row, exhibit)
         if args.no_exhibit:
             return saved
-        exhibit = saved.exhibit
         folder = self._out / _folder_name(number + 1, row) if args.questions else self._out
         formats = [name for name in args.format if name not in self._lists]
         try:
@@ -215,13 +210,15 @@ def questions_from(args: argparse.Namespace) -> list[QuestionRow]:
         raise OptionError(
             "there is no question; expected -q TEXT" + (" or --questions FILE" if "questions" in args else "")
         )
-    return [QuestionRow(parse_question(args.question, args.option))]
+    return [QuestionRow(Question(args.question, args.option or None))]
 
 
-def prepare(args: argparse.Namespace, pipeline: "Pipeline") -> "PreparedVideo":
+def open_video(args: argparse.Namespace, config: "PipelineConfig") -> "Video":
     """The video with its index and events; progress, sources and warnings go to the error output."""
+    from framesift.pipeline import video as video_module
+
     with ProgressBar(", ".join(Path(name).name for name in args.videos), show=not args.json) as bar:
-        video = pipeline.prepare(args.videos, progress=bar)
+        video = video_module.open(args.videos, config, progress=bar)
     if not args.json:
         names = [span.name for span in video.index.videos] or [video.path.name]
         for name, one in zip(names, video.videos or (video,), strict=True):
@@ -275,7 +272,6 @@ def _print_question(question: Question) -> None:
 
 
 def _compare(args: argparse.Namespace) -> int:
-    from framesift.pipeline.pipeline import Pipeline
     from framesift.rendering.export import check_free
     from framesift.selection.registry import method_for_demand
 
@@ -288,13 +284,12 @@ def _compare(args: argparse.Namespace) -> int:
     config = config_from(args, method=first, options=options[first])
     out = _out_folder(args)
     check_free(out, force=args.force)
-    video = prepare(args, Pipeline(config))
+    video = open_video(args, config)
     exhibits = []
     for method in methods:
-        pipeline = Pipeline(config.for_method(method, options=options[method]))
+        one = replace(video, config=config.for_method(method, options=options[method]))
         with ProgressBar(method, show=not args.json, unit=" calls") as bar:
-            selection = pipeline.compare_with_chance(video, pipeline.select(video, question, progress=bar))
-            exhibits.append(pipeline.exhibit(video, selection))
+            exhibits.append(one.compare_with_chance(one.select(question, progress=bar)))
     if not args.json:
         _print_question(question)
         _print_match(exhibits[0].selection)

@@ -8,21 +8,25 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from framesift._utils.text import readable
 from framesift.batch.workers import store_subtitles
-from framesift.encoders.registry import get_encoder
+from framesift.encoders.registry import check_device, get_encoder
 from framesift.errors import FramesiftError, NotStored
+from framesift.indexing.index import build_index
 from framesift.library.files import LibraryVideo, public_message, read_json, write_json
 from framesift.library.unfinished import UnfinishedVideos, describe_progress
 from framesift.pipeline.config import PipelineConfig
-from framesift.pipeline.pipeline import Pipeline, PreparedVideo
+from framesift.pipeline.inputs import Encoders
+from framesift.pipeline.video import Video
+from framesift.pipeline.video import open as open_video
 from framesift.progress import Progress
 from framesift.store.fingerprint import fingerprint
-from framesift.store.store import Store
-from framesift.text.finding import FoundEvents
+from framesift.store.store import IndexKey, Store
+from framesift.text.finding import FoundEvents, search_events
 from framesift.text.subtitles import find_sidecars
 from framesift.video.frames import probe
 
@@ -101,16 +105,22 @@ class Catalog:
 
     def __init__(self, config: PipelineConfig, state: Path, changed: Callable[[], None] = lambda: None) -> None:
         self.config, self._changed = config, changed
-        self.pipeline = Pipeline(config)
+        if isinstance(config.index.encoder, str):
+            check_device(config.index.encoder, config.index.device)
         self.store = Store(config.index.store)
         self._folder = state / "facts"
         self._known: dict[str, KnownVideo] = {}
         self.unfinished = UnfinishedVideos(self.store)
-        self._prepared: RecentCache[PreparedVideo] = RecentCache(CACHED_VIDEOS)
-        self._early: RecentCache[tuple[PreparedVideo, str]] = RecentCache(CACHED_VIDEOS)
+        self._prepared: RecentCache[Video] = RecentCache(CACHED_VIDEOS)
+        self._early: RecentCache[tuple[Video, str]] = RecentCache(CACHED_VIDEOS)
         self._texts: RecentCache[FoundEvents] = RecentCache(CACHED_VIDEOS)
         self._probe_requested = threading.Event()
         self._stopping = False
+
+    @cached_property
+    def index_key(self) -> IndexKey:
+        """The key of any video's index but for its fingerprint; identifying an encoder reads its weights once."""
+        return self.config.index.key("")
 
     def start(self, list_videos: Callable[[], Iterable[LibraryVideo]]) -> None:
         """Probe in the background what a listing finds new, and load the encoder."""
@@ -143,7 +153,7 @@ class Catalog:
         facts = self.known_facts(video)
         if facts is None or facts.problem:
             return None
-        stored = self.store.index_warnings(replace(self.pipeline.index_key, video=facts.fingerprint))
+        stored = self.store.index_warnings(replace(self.index_key, video=facts.fingerprint))
         return None if stored is None else [public_message(warning, video) for warning in stored]
 
     def is_indexed(self, video: LibraryVideo) -> bool:
@@ -183,28 +193,28 @@ class Catalog:
             progress(stage, done, total)
 
         if not self.is_indexed(video):
-            encoder = get_encoder(self.pipeline.index_key.encoder, device=self.config.index.device)
+            encoder = get_encoder(self.index_key.encoder, device=self.config.index.device)
             self.unfinished.make_overview(video, encoder, progress)
-        self.unfinished.note_indexed(video, len(self.pipeline.index(video.path, progress=report)))
+        self.unfinished.note_indexed(video, len(build_index(video.path, self.config.index, progress=report)))
         self.prepare(video, progress)
         self.unfinished.forget(video)
 
     def prepare(self, video: LibraryVideo, progress: Progress) -> None:
         """Index a video, find its text and encode it."""
         version = video.version
-        prepared = self.pipeline.prepare(video.path, source=video.url or None, progress=progress)
+        prepared = open_video(video.path, self.config, source=video.url or None, progress=progress)
         self._write_summary(video, prepared.text, prepared.warnings)
         self._prepared.get(version, lambda: prepared)
 
-    def prepared(self, video: LibraryVideo) -> PreparedVideo:
+    def prepared(self, video: LibraryVideo) -> Video:
         """The index and text of a ready video, from memory or from the store; else NotStored.
 
         A subtitle file that was added later is used from the next question on.
         """
 
-        def load() -> PreparedVideo:
+        def load() -> Video:
             try:
-                prepared = self.pipeline.prepare(video.path, source=video.url or None, stored_only=True)
+                prepared = open_video(video.path, self.config, source=video.url or None, stored_only=True)
             except NotStored:
                 raise NotStored(f"{video.name!r} is not indexed yet; index it first") from None
             self._write_summary(video, prepared.text, prepared.warnings)
@@ -215,26 +225,26 @@ class Catalog:
     def find_text(self, video: LibraryVideo, progress: Progress) -> None:
         """Find a video's text, which may take long."""
         version = video.version
-        text = self.pipeline.find_events(video.path, progress=progress)
+        text = search_events(video.path, self.config.text, self.store, progress=progress)
         self._texts.get(version, lambda: text)
 
     def text(self, video: LibraryVideo) -> FoundEvents:
         """The video's text, from memory, its subtitles or the store; else NotStored."""
-        return self._texts.get(video.version, lambda: self.pipeline.find_events(video.path, stored_only=True))
+        return self._texts.get(video.version, lambda: self._stored_text(video))
 
-    def prepared_so_far(self, video: LibraryVideo) -> tuple[PreparedVideo, str]:
+    def prepared_so_far(self, video: LibraryVideo) -> tuple[Video, str]:
         """The video as far as it is indexed, and a sentence that says how far; empty for a ready one."""
         if self.is_ready(video):
             return self.prepared(video), ""
         is_indexed = self.is_indexed(video)
         count = -1 if is_indexed else self.unfinished.count(video)
 
-        def load() -> tuple[PreparedVideo, str]:
+        def load() -> tuple[Video, str]:
             complete_s = 0.0
             if is_indexed:
-                index = self.pipeline.index(video.path, stored_only=True)
+                index = build_index(video.path, self.config.index, stored_only=True)
             else:
-                key = replace(self.pipeline.index_key, video=self.facts(video).fingerprint)
+                key = replace(self.index_key, video=self.facts(video).fingerprint)
                 known, complete_s = self.unfinished.index(video, key)
                 if known is None:
                     raise NotStored(f"no frame of {video.name!r} is indexed yet; ask again in a moment")
@@ -243,10 +253,15 @@ class Catalog:
                 text = self.text(video)
             except FramesiftError:  # what takes only reading; none where it is recognised later
                 text = FoundEvents((), (), (), index.info.duration_s)
-            prepared = PreparedVideo(video.path, index, text, self.pipeline.encode_events(index, text.events))
-            return prepared, describe_progress(prepared, is_indexed=is_indexed, complete_s=complete_s)
+            vectors = Encoders(index, self.config).encode_events(text.events)
+            known_so_far = Video(video.path, self.config, index, text, vectors)
+            return known_so_far, describe_progress(known_so_far, is_indexed=is_indexed, complete_s=complete_s)
 
         return self._early.get(f"{video.version}|{count}", load)
+
+    def _stored_text(self, video: LibraryVideo) -> FoundEvents:
+        """The video's text as far as nothing has to be recognised; else NotStored."""
+        return search_events(video.path, self.config.text, Store(self.store.root, stored_only=True))
 
     def subtitle_files(self, video: LibraryVideo) -> list[Path]:
         """The subtitle files beside a video; the first one is used."""
@@ -305,7 +320,7 @@ class Catalog:
     def _warm_up(self) -> None:
         """Load the encoder before the first video or question needs it."""
         try:
-            encoder = get_encoder(self.pipeline.index_key.encoder, device=self.config.index.device)
+            encoder = get_encoder(self.index_key.encoder, device=self.config.index.device)
             encoder.encode_texts(["a question"])
         except (FramesiftError, OSError) as error:
             log.info("the encoder was not loaded ahead of the first question: %s", error)
@@ -332,7 +347,7 @@ class Catalog:
         if known is None or known.summary is not None or warnings is None:
             return
         try:
-            text = self.pipeline.find_events(video.path, stored_only=True)
+            text = self._stored_text(video)
             self._write_summary(video, text, (*warnings, *text.warnings))
         except (FramesiftError, OSError) as error:
             log.info("%s was indexed by another process and its text is not stored (%s)", video.name, error)

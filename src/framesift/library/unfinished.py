@@ -9,7 +9,7 @@ from framesift.encoders.base import Encoder
 from framesift.indexing.index import PART_SIZE
 from framesift.indexing.partial import overview, partial_index
 from framesift.library.files import LibraryVideo
-from framesift.pipeline.pipeline import PreparedVideo
+from framesift.pipeline.video import Video
 from framesift.progress import Progress
 from framesift.store.store import IndexKey, Store, StoredCandidates
 from framesift.types import VideoIndex
@@ -82,13 +82,13 @@ class UnfinishedVideos:
         return known
 
 
-def describe_progress(prepared: PreparedVideo, *, is_indexed: bool, complete_s: float) -> str:
+def describe_progress(video: Video, *, is_indexed: bool, complete_s: float) -> str:
     """A sentence on what a selection was made from. complete_s: up to where all candidates are known."""
-    text = prepared.text
+    text = video.text
     words = "" if text.sources or text.notes else ", without the words, which follow"
     if is_indexed:
         return f"Selected from all frames{words}."
-    frames = counted(len(prepared.index), "frame")
+    frames = counted(len(video.index), "frame")
     if complete_s:
         return f"Selected from {frames} so far: all up to {clock(complete_s)[:-4]}, keyframes of the rest{words}."
     return f"Selected from {frames} so far: keyframes spread over the video{words}."

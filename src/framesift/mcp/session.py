@@ -21,7 +21,7 @@ from framesift.library.jobs import Job, JobQueue
 from framesift.mcp.config import AgentConfig
 from framesift.mcp.downloads import Downloads, is_web_address
 from framesift.mcp.replies import Reply, data, plain
-from framesift.pipeline.pipeline import PreparedVideo
+from framesift.pipeline.video import Video
 from framesift.progress import Progress, ignore_progress
 from framesift.store.store import Store
 from framesift.text.finding import FoundEvents
@@ -101,7 +101,7 @@ class AgentSession:
         """The videos of the folders and those downloaded before."""
         return [*self.folders.videos(), *self.downloads.videos()]
 
-    def prepared(self, video: LibraryVideo, call: Call) -> PreparedVideo:
+    def prepared(self, video: LibraryVideo, call: Call) -> Video:
         """The video's index and text: from memory, from the store, or made in a background job."""
         try:
             return self.catalog.prepared(video)

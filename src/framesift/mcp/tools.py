@@ -21,14 +21,12 @@ from framesift.mcp.config import DEFAULT_BUDGET, DEFAULT_SIDE, LOOK_SIDE, MAX_BU
 from framesift.mcp.replies import NOTICE, JpegImage, Reply, cited, data, describe_cost, encode_images, plain, times
 from framesift.mcp.schemas import MOMENT, WHOLE, ToolDefinition, arguments_model, define, read_arguments
 from framesift.mcp.session import AgentSession, Call, StillRunning, Watched
-from framesift.pipeline.pipeline import Pipeline
 from framesift.rendering.exhibit import exhibit
 from framesift.rendering.reasons import explain
 from framesift.rendering.report.page import render_report
 from framesift.rendering.report.view import view_of
 from framesift.rendering.thumbnails import collect_images
 from framesift.search.search import Hit, match_note, search
-from framesift.text.questions import parse_question
 from framesift.types import Event, Slot, VideoInfo
 from framesift.video.frames import fetch, on_screen_times, probe
 
@@ -103,12 +101,9 @@ class VideoTools:
         with self.about(video) as found:
             prepared = self.session.prepared(found, self.call)
             size = _short_side(prepared.index.info, max_side)
-            pipeline = Pipeline(
-                self.session.config.pipeline.replace(budget=budget, from_s=from_s, to_s=to_s, size=size, overlay="none")
-            )
             with self.session.work_slots:
-                selection = pipeline.select(prepared, parse_question(question, ()))
-                pictures = pipeline.exhibit(prepared, selection).bare_images(selection.times_s)
+                chosen = prepared.select(question, budget=budget, from_s=from_s, to_s=to_s, size=size, overlay="none")
+                selection, pictures = chosen.selection, chosen.bare_images(chosen.times_s)
                 images = encode_images([picture for _, picture in pictures], max_side, REPLY_BYTES)
             length = times(prepared.index.info.duration_s)
             text = f"{counted(len(prepared.events), 'cue')} of text" if prepared.events else "no text"

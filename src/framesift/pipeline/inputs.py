@@ -14,8 +14,8 @@ from framesift.encoders.registry import get_encoder, get_text_encoder, load_mode
 from framesift.errors import FramesiftError
 from framesift.indexing.video_frames import JointFrames, VideoFrames
 from framesift.pipeline.config import PipelineConfig
-from framesift.pipeline.prepared import PreparedVideo
-from framesift.progress import Progress
+from framesift.pipeline.data import VideoData
+from framesift.progress import Progress, ignore_progress
 from framesift.selection.chance import UNRELATED, ChanceLevels, chance_levels, compare_with_chance, word_scores
 from framesift.selection.lexical import EventWords, quoting
 from framesift.selection.looking.object_names import LanguageModelNamer, ObjectNamer, RuleBasedNamer
@@ -47,31 +47,44 @@ class Encoders:
         named = self.config.selection.event_encoder
         return self.frames if named is None else get_text_encoder(named)
 
+    def encode_events(self, events: Sequence[Event], *, progress: Progress = ignore_progress) -> Array | None:
+        """The events' text vectors, computed once per text; None where the index's encoder does not compare them."""
+        if not events:
+            return None
+        vectors = cached_text_vectors(self.text, [event.text for event in events], self.store, progress=progress)
+        return vectors if self.config.selection.event_encoder is None else None
+
+    def own_vectors(self, video: VideoData) -> Array | None:
+        """The vectors of the video's events, unless these settings compare events by an encoder of their own."""
+        return video.event_vectors if self.config.selection.event_encoder is None else None
+
+    def encode_questions(self, questions: Sequence[Question]) -> Array:
+        """(Q, D) the questions' text vectors by the index's encoder, for `Video.select(queries=…)`."""
+        return encode_long_texts(self.frames, [question.query_text for question in questions])
+
     def score_events(self, texts: Sequence[str], events: Sequence[Event]) -> Array:
         """(K, E) cosines of texts and events."""
         rows = encode_long_texts(self.text, texts)
         return rows.astype(np.float64) @ cached_text_vectors(self.text, [e.text for e in events], self.store).T
 
 
-def with_chance(
-    video: PreparedVideo, selection: Selection, encoders: Encoders, *, is_partial: bool = False
-) -> Selection:
+def with_chance(video: VideoData, selection: Selection, *, is_partial: bool = False) -> Selection:
     """The selection with `basis.chance`. is_partial: the video is not indexed yet, so that its levels will change."""
-    basis = selection.basis
+    basis, encoders = selection.basis, Encoders(video.index, video.config)
     if basis is None or basis.question is None or not len(video.index):
         return selection
-    name = encoders.text.name
-    if name not in video.chance_levels:
-        video.chance_levels[name] = _levels(video, encoders, is_stored=not is_partial)
+    name, known = encoders.text.name, video.chance_levels
+    if name not in known:
+        known[name] = _levels(video, encoders, is_stored=not is_partial)
     text = basis.question.query_text
     words = _word_scores([text], encode_long_texts(encoders.text, [text]), video, basis.events, encoders)[:, 0]
     considered = np.setdiff1d(basis.considered, basis.skipped)
     quoted = quoting([event.text for event in basis.events], text)
-    chance = compare_with_chance(video.chance_levels[name], basis.relevance[considered], words, quoted)
+    chance = compare_with_chance(known[name], basis.relevance[considered], words, quoted)
     return replace(selection, basis=replace(basis, chance=chance))
 
 
-def _levels(video: PreparedVideo, encoders: Encoders, *, is_stored: bool) -> ChanceLevels:
+def _levels(video: VideoData, encoders: Encoders, *, is_stored: bool) -> ChanceLevels:
     """What unrelated questions score in a video, from the store or computed now."""
     store, content, name = Store(encoders.store), "", ""
     made_by = [fingerprint_of(encoders.frames), fingerprint_of(encoders.text)]
@@ -90,7 +103,7 @@ def _levels(video: PreparedVideo, encoders: Encoders, *, is_stored: bool) -> Cha
 
 
 def _word_scores(
-    texts: Sequence[str], queries: Array, video: PreparedVideo, events: Sequence[Event], encoders: Encoders
+    texts: Sequence[str], queries: Array, video: VideoData, events: Sequence[Event], encoders: Encoders
 ) -> Array:
     """(E, K) how well the events match each of the texts, whose vectors are queries (K, D)."""
     if not events:
@@ -98,7 +111,7 @@ def _word_scores(
     spoken = [event.text for event in events]
     vectors, words = None, None
     if len(events) == len(video.events):  # what the questions of a video share
-        vectors, words = video.event_vectors, video.event_words
+        vectors, words = encoders.own_vectors(video), video.event_words
     if vectors is None:
         vectors = cached_text_vectors(encoders.text, spoken, encoders.store)
     lexical = np.stack([(words or EventWords(spoken)).scores(text) for text in texts], axis=1)
@@ -119,7 +132,7 @@ def frame_source(index: VideoIndex) -> FrameSource:
     return JointFrames(sources, counts)
 
 
-def make_lookups(video: PreparedVideo, questions: Sequence[Question], encoders: Encoders) -> list[Lookup] | None:
+def make_lookups(video: VideoData, questions: Sequence[Question], encoders: Encoders) -> list[Lookup] | None:
     """What a selector may look at or ask about each question, but for its options; None if it looks at nothing."""
     settings = encoders.config.selection
     selector = get_selector(settings.method)

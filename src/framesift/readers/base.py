@@ -14,7 +14,7 @@ from dataclasses import is_dataclass, replace
 from functools import wraps
 from queue import SimpleQueue
 from threading import Lock, Thread
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, get_type_hints, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, get_type_hints, runtime_checkable
 
 from framesift._utils.credentials import LOCAL, SIMILARITY, check_reader_address
 from framesift._utils.plugins import Plugin, find_plugins, reason
@@ -49,24 +49,6 @@ class Reader(Protocol):
         """Answer one question. text_mode: one of `TEXT_MODES`, the ways to show the events' text."""
 
 
-def ask(
-    exhibit: "Exhibit",
-    question: Question | str | None = None,
-    *,
-    reader: "str | Reader",
-    text_mode: str = "aligned",
-    **options: object,
-) -> Answer:
-    """Show an exhibit to a reader and return its answer to a question.
-
-    question: by default the one the frames were selected for. reader: "http://host:8000/v1#model", "local:MODEL",
-    "similarity", the name of another package's reader, or an object; options: those of the reader. text_mode: "aligned"
-    draws each event's text on its own frame; "none", "blank", "prompt", "tagged" and "shuffled" are the controls.
-    """
-    *_, answer = stream_answer(exhibit, question, reader=reader, text_mode=text_mode, stream=False, **options)
-    return cast(Answer, answer)
-
-
 def stream_answer(
     exhibit: "Exhibit",
     question: Question | str | None = None,
@@ -76,7 +58,7 @@ def stream_answer(
     stream: bool = True,
     **options: object,
 ) -> Iterator[str | Answer]:
-    """Yield the reply to a question in pieces as they arrive, then the Answer; arguments as in `ask`.
+    """Yield the reply to a question in pieces as they arrive, then the Answer; arguments as in `framesift.ask`.
 
     A reader that can't stream yields the Answer only, as do all with `stream=False`. Closing the iterator ends the
     request.
@@ -194,6 +176,7 @@ def _checked(model: Reader, exhibit: "Exhibit", answer: object) -> Answer:
     """The answer of a reader; frames of several videos are named in it."""
     if not isinstance(answer, Answer):
         raise ReaderError(f"the reader {_name(model)} returned a {type(answer).__name__}; expected an Answer")
+    answer = replace(answer, exhibit=replace(exhibit, _decoded={}))
     if not exhibit.several:
         return answer
     places = [exhibit.place(time_s) for time_s in answer.times_s]

@@ -22,6 +22,7 @@ from framesift.readers.connection import RefusedRequest, ServerConnection
 from framesift.readers.parsing import readable_pieces
 from framesift.readers.prompts import Prompt, compose
 from framesift.readers.time_formats import TimeFormat, check_time_format, native_time_format, resolve_time_format
+from framesift.rendering.export_formats import content_parts
 from framesift.types import Answer, Question
 
 if TYPE_CHECKING:
@@ -35,8 +36,6 @@ OPENAI_SERVER = "https://api.openai.com"
 OPENAI_KEY_VARIABLE = "OPENAI_API_KEY"
 # Optional parts of a request, which are not sent again after a server has named them in a refusal.
 DROPPABLE = ("max_tokens", "temperature", "stream_options")
-# vLLM computes a frame's time as its index, a whole number, divided by the rate: milliseconds keep any time.
-INDICES_PER_SECOND = 1000
 MOST_SECONDS = 86_400  # of a timeout: a day
 
 _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]*")
@@ -196,7 +195,7 @@ class OpenAIReader:
         content: str = reply.choices[0].message.content or ""
         return content
 
-    def _video(self, exhibit: "Exhibit", prompt: Prompt, time_format: TimeFormat) -> "_Video | None":
+    def _video(self, exhibit: "Exhibit", prompt: Prompt, time_format: TimeFormat) -> "_SentVideo | None":
         """How the frames are sent as one video; None for pictures."""
         if self.frames_as == "pictures" or "video" in self._rejected:
             return None
@@ -214,10 +213,10 @@ class OpenAIReader:
         # Qwen3-VL merges two frames of a video under the mean of their times; selected frames may be minutes apart.
         options = _video_options(exhibit, depth=2 if native == "qwen3-vl" else 1)
         is_marked = time_format == native != "llava-video"  # by the model's own processor
-        return _Video(options, prompt.text if is_marked else prompt.text_after_video)
+        return _SentVideo(options, prompt.text if is_marked else prompt.text_after_video)
 
     def _send(
-        self, prompt: Prompt, limit: int, *, video: "_Video | None" = None, stream: bool = False
+        self, prompt: Prompt, limit: int, *, video: "_SentVideo | None" = None, stream: bool = False
     ) -> tuple[Any, FramesAs]:
         """Send a request, and again without what this server rejects: a parameter, or a video."""
         jpegs = [self._encode(image) for image in prompt.images]
@@ -305,7 +304,7 @@ class OpenAIReader:
 
 
 @dataclass(frozen=True)
-class _Video:
+class _SentVideo:
     """Frames sent as one video. options: vLLM's `media_io_kwargs["video"]`; text: of the message after the video."""
 
     options: Mapping[str, Any]
@@ -322,20 +321,15 @@ class _Received:
     is_stream: bool = False
 
 
-def _message(prompt: Prompt, jpegs: Sequence[str], video: _Video | None) -> list[MessagePart]:
+def _message(prompt: Prompt, jpegs: Sequence[str], video: _SentVideo | None) -> list[MessagePart]:
     """Each frame as an image after its caption, or all as one video; then the text."""
     if video:
         depth = video.options["num_frames"] // len(jpegs)
         frames = ",".join(jpeg for jpeg in jpegs for _ in range(depth))
         url = {"url": f"data:video/jpeg;base64,{frames}"}
         return [{"type": "video_url", "video_url": url}, {"type": "text", "text": video.text}]
-    encoded = iter(jpegs)
-    return [
-        {"type": "text", "text": part}
-        if isinstance(part, str)
-        else {"type": "image_url", "image_url": {"url": f"data:image/jpeg;base64,{next(encoded)}"}}
-        for part in prompt.interleaved()
-    ]
+    urls = [f"data:image/jpeg;base64,{jpeg}" for jpeg in jpegs]
+    return content_parts(prompt.captions, urls, prompt.text_after_images)
 
 
 def _video_options(exhibit: "Exhibit", *, depth: int) -> dict[str, Any]:
@@ -343,13 +337,5 @@ def _video_options(exhibit: "Exhibit", *, depth: int) -> dict[str, Any]:
 
     Without `num_frames` vLLM keeps the first 32 frames; with `do_sample_frames` it would choose among them again.
     """
-    indices = [round(time_s * INDICES_PER_SECOND) for time_s in exhibit.selection.times_s for _ in range(depth)]
-    duration_s = float(exhibit.info.duration_s)
-    return {
-        "fps": float(INDICES_PER_SECOND),
-        "frames_indices": indices,
-        "total_num_frames": max(round(duration_s * INDICES_PER_SECOND), max(indices) + 1, len(indices)),
-        "duration": duration_s,
-        "do_sample_frames": False,
-        "num_frames": len(indices),
-    }
+    timing = exhibit.video_timing(depth=depth)
+    return {**timing, "do_sample_frames": False, "num_frames": len(timing["frames_indices"])}

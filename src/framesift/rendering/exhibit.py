@@ -7,6 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from framesift._utils.json import load_json
+from framesift._utils.optional import require
+from framesift._utils.records import read_field, shown
+from framesift._utils.templates import render_notebook
 from framesift.errors import InputError, OptionError
 from framesift.progress import as_progress
 from framesift.rendering.rendered_selection import (
@@ -14,19 +20,140 @@ from framesift.rendering.rendered_selection import (
     RenderedSelection,
     ShownVideo,
     check_overlay,
-    frames_by_video,
 )
+from framesift.selection.explainer import short_clock
 from framesift.selection.registry import built_in
 from framesift.types import Answer, Event, Selection
-from framesift.video.frames import frame_numbers, probe
+from framesift.types.vectors import Array
+from framesift.video.frames import probe
+
+INDICES_PER_SECOND = 1000  # milliseconds keep any time of a frame as a whole number
+STRIP_SIDE = 320  # longest side of the frames in a notebook
+SELECTION = "selection.json"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Exhibit(RenderedSelection):
-    """The rendered frames of a selection: `images()` yields the images, `save` writes them with a report.
+    """The selected frames of a video, in order of time: a sequence of `Frame`, with images, text and reasons.
 
-    The fields are described at `RenderedSelection`.
+    Attributes:
+        videos: The video, or several in the order of their joint timeline.
+        selection: The indices, the roles and the decisions behind them.
+        overlay: What is drawn on the frames: "aligned", each event's text on its own frame; "blank", the same band
+            without text; "shuffled", the same texts on each other's frames; "none".
+        seed: Of the shuffled texts.
+        size: The shorter side in pixels; None for the video's own.
+
+    Example:
+        ```python
+        found = fs.open("film.mp4").select("Why was the launch put off?", budget=8)
+        for frame in found:
+            print(frame.time_s, frame.text, frame.reason, frame.image.size)
+        found.save("evidence")
+        ```
     """
+
+    @property
+    def indices(self) -> list[int]:
+        """The frames' positions among the candidates, ascending."""
+        return self.selection.indices
+
+    @property
+    def times_s(self) -> list[float]:
+        """When the frames are shown, in seconds, ascending."""
+        return self.selection.times_s
+
+    @property
+    def method(self) -> str:
+        """The name of the selector."""
+        return self.selection.method
+
+    @property
+    def trace(self) -> Mapping[str, Any]:
+        """What was decided and why: JSON values."""
+        return self.selection.trace
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What was lost, guessed or odd in the video, its text and this selection."""
+        return self.selection.warnings
+
+    def __str__(self) -> str:
+        return str(self.selection)
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Plain values, a row per frame: `pandas.DataFrame(found.rows())`.
+
+        Returns:
+            Dictionaries with index, time_s, role, relevance, text, frame (its number in the video), reason and
+            is_damaged; of several videos also video and video_time_s.
+        """
+        rows = []
+        for frame, row in zip(self.frames, self.selection.rows(), strict=True):
+            row |= {"text": frame.text, "frame": frame.number, "reason": frame.reason, "is_damaged": frame.is_damaged}
+            video, own_s = self.place(frame.time_s)
+            rows.append(row | ({"video": video.name, "video_time_s": own_s} if self.several else {}))
+        return rows
+
+    def messages(self) -> list[dict[str, Any]]:
+        """The frames as a chat message in OpenAI's format: the time and image of each, then the question.
+
+        Returns:
+            What `client.chat.completions.create(messages=…)` takes.
+        """
+        from framesift.rendering.export_formats import openai_messages
+
+        return openai_messages(self)
+
+    def to_transformers(self) -> tuple[list[Array], Any]:
+        """The frames as a video for a processor of transformers, with their exact times.
+
+        Returns:
+            The images as RGB arrays, and a `transformers.video_utils.VideoMetadata`.
+
+        Raises:
+            MissingExtra: transformers is not installed.
+
+        Example:
+            ```python
+            frames, metadata = found.to_transformers()
+            inputs = processor(text=text, videos=[frames], video_metadata=[metadata], do_sample_frames=False)
+            ```
+        """
+        video_utils = require("transformers.video_utils", "readers")
+        frames = [np.asarray(image) for image in self.images()]
+        height, width = frames[0].shape[:2]
+        timing = self.video_timing()
+        return frames, video_utils.VideoMetadata(width=width, height=height, video_backend="framesift", **timing)
+
+    def video_timing(self, *, depth: int = 1) -> dict[str, Any]:
+        """The frames' times as models of video take them. depth: how often each frame is repeated."""
+        indices = [round(time_s * INDICES_PER_SECOND) for time_s in self.times_s for _ in range(depth)]
+        duration_s = float(self.info.duration_s)
+        return {
+            "fps": float(INDICES_PER_SECOND),
+            "frames_indices": indices,
+            "total_num_frames": max(round(duration_s * INDICES_PER_SECOND), max(indices) + 1, len(indices)),
+            "duration": duration_s,
+        }
+
+    def strip(self) -> dict[str, Any]:
+        """The frames as a notebook shows them: small, each with its time, text and reason."""
+        from framesift.rendering.thumbnails import REPORT_QUALITY, data_url, shrink
+
+        frames = [
+            {
+                "image": data_url(shrink(image, STRIP_SIDE), quality=REPORT_QUALITY),
+                "time": self.label(frame.time_s, short_clock),
+                "text": frame.text,
+                "reason": frame.reason,
+            }
+            for frame, image in zip(self.frames, self.images(), strict=True)
+        ]
+        return {"title": repr(self.selection), "frames": frames}
+
+    def _repr_html_(self) -> str:
+        return render_notebook(strips=[self.strip()])
 
     def save(
         self,
@@ -39,40 +166,80 @@ class Exhibit(RenderedSelection):
         answers: Sequence[Answer] = (),
         progress: Callable[..., Any] | None = None,
     ) -> Path:
-        """Write frames/, selection.json, sheet.jpg and report.html, and return the directory.
+        """Write frames/, selection.json, sheet.jpg and report.html: all of them, or none.
 
-        force: replace the files of an existing exhibit; others in its directory stay. with_video: put the video beside
-        the report, which then plays it. formats: further files, of `export_formats.FORMATS`; row: the question's own
-        row in its dataset, whose fields those files keep. answers: of readers, shown in the report and written to
-        answers.json. All files appear when complete, or none.
+        Args:
+            folder: Where to.
+            force: Replace the files of an existing exhibit; others in its folder stay.
+            with_video: Put the video beside the report, which then plays it.
+            formats: Further files: keyframe_indices, frame_idx, openai, jsonl.
+            row: The question's own row in its dataset, whose fields those files keep.
+            answers: Of readers, shown in the report and written to answers.json.
+            progress: Called with stage, done and total.
+
+        Returns:
+            The folder.
+
+        Raises:
+            InputError: The folder exists and `force` was not given, or can't be written.
         """
-        from framesift.rendering.export import save  # loads the templates and the typesetting
+        files = {"force": force, "with_video": with_video, "formats": formats, "row": row}
+        of_method = [(self.method, answer) for answer in answers]
+        return _save([self], folder, **files, answers=of_method, progress=as_progress(progress))
 
-        return save(
-            [self],
-            folder,
-            force=force,
-            with_video=with_video,
-            formats=formats,
-            row=row,
-            answers=[(self.selection.method, answer) for answer in answers],
-            progress=as_progress(progress),
-        )
+
+class Comparison(tuple[Exhibit, ...]):
+    """The frames that several methods select for one question: an exhibit for each."""
+
+    __slots__ = ()
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Plain values, a row per frame of each method."""
+        return [{"method": found.method, **row} for found in self for row in found.rows()]
+
+    def save(self, folder: str | os.PathLike[str], *, force: bool = False, with_video: bool = False) -> Path:
+        """Write one report with a lane for each method; see `Exhibit.save`."""
+        return _save(self, folder, force=force, with_video=with_video)
+
+    def _repr_html_(self) -> str:
+        return render_notebook(strips=[found.strip() for found in self])
+
+
+def _save(exhibits: Sequence[Exhibit], folder: str | os.PathLike[str], **files: Any) -> Path:
+    from framesift.rendering.export import save  # loads the templates and the typesetting
+
+    return save(exhibits, folder, **files)
 
 
 def exhibit(
     video: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
-    selection: Selection,
+    selection: Selection | Exhibit | None = None,
     size: int | None = None,
     *,
     overlay: Overlay = "aligned",
     seed: int = 0,
 ) -> Exhibit:
-    """Prepare a selection's frames for rendering from the video, or the videos in order, that it was made on.
+    """Show a selection's frames from the video that it was made on, or open a saved exhibit.
 
-    size: the shorter side in pixels, by default the video's own. overlay and seed as in `Exhibit`. Text is
-    drawn only on slots with an event; `events_for` assigns events to the slots of a selector that uses none.
+    Args:
+        video: The video, or the videos in order; or, without a selection, a folder that `Exhibit.save` wrote.
+        selection: The frames. Text is drawn only on slots with an event.
+        size: The shorter side in pixels, by default the video's own.
+        overlay: What is drawn on the frames, as in `Exhibit`.
+        seed: Of the shuffled texts.
+
+    Returns:
+        The frames, which are decoded when they are used.
+
+    Raises:
+        InputError: The video can't be read, or is not that of the selection.
     """
+    if selection is None:
+        return open_exhibit(video)
+    if isinstance(selection, Exhibit):
+        selection = selection.selection
+    if not isinstance(selection, Selection):
+        raise InputError(f"the selection is {shown(selection)}; expected what framesift.select returns")
     check_exhibit_options(overlay, size)
     if not len(selection):
         raise InputError("the selection has no frames; expected at least one")
@@ -82,21 +249,30 @@ def exhibit(
         raise InputError(f"{len(paths)} videos were given; expected the {max(1, len(spans))} of the selection")
     videos = [ShownVideo(s.name, path, probe(path), s.start_s) for path, s in zip(paths, spans, strict=False)]
     videos = videos or [ShownVideo(paths[0].name, paths[0], probe(paths[0]))]
-    return make_exhibit(selection, videos, overlay=overlay, seed=seed, size=size)
+    made = Exhibit(tuple(videos), selection, overlay, seed, size)
+    made.numbers  # noqa: B018 (a time outside the video is an error here)
+    return made
 
 
-def make_exhibit(
-    selection: Selection,
-    videos: Sequence[ShownVideo],
-    *,
-    overlay: Overlay,
-    seed: int,
-    size: int | None,
-) -> Exhibit:
-    """The frames of a selection, with their numbers in these videos."""
-    by_video = frames_by_video(videos, selection.times_s)
-    numbers = tuple(number for video, own_s in by_video for number in frame_numbers(video.path, own_s))
-    return Exhibit(tuple(videos), selection, numbers, overlay, seed, size)
+def open_exhibit(folder: Any) -> Exhibit:
+    """Open a folder that `Exhibit.save` wrote, with its video in it, beside it or in the working directory."""
+    if not isinstance(folder, str | os.PathLike) or not (file := Path(folder) / SELECTION).is_file():
+        raise InputError(f"{shown(folder)} is not a saved exhibit; expected a folder with {SELECTION}, or a selection")
+    data = load_json(file.read_bytes(), str(file), f"the {SELECTION} of a saved exhibit")
+    selection = Selection.from_dict(data)
+    stored = data.get("videos") or [data.get("video")]
+    paths = [_find_video(file.parent, read_field(one, "name", str, str(file))) for one in stored]
+    drawn, size = read_field(data, "overlay", Mapping[str, Any], str(file)), data.get("size") or {}
+    mode, seed = check_overlay(drawn.get("mode", "")), read_field(drawn, "seed", int, str(file))
+    return exhibit(paths, selection, size.get("shorter_side"), overlay=mode, seed=seed)
+
+
+def _find_video(folder: Path, name: str) -> Path:
+    places = (folder, folder.absolute().parent, Path())
+    found = next((place / Path(name).name for place in places if (place / Path(name).name).is_file()), None)
+    if found is None:
+        raise InputError(f"{name} is neither in {folder} nor beside it; put it there, or use exhibit(video, selection)")
+    return found
 
 
 def check_exhibit_options(overlay: str, size: int | None) -> None:

@@ -36,15 +36,21 @@ def numbers_row(exhibit: RenderedSelection, row: Mapping[str, Any], name: str) -
 
 def openai_messages(exhibit: RenderedSelection) -> list[dict[str, Any]]:
     """One user message: the time and image of each frame, then the question."""
-    content: list[dict[str, Any]] = []
-    for number, (frame, image) in enumerate(zip(exhibit.frames, exhibit.images(), strict=True), 1):
-        content.append({"type": "text", "text": f"Frame {number} [{exhibit.label(frame.slot.time_s)}]:"})
-        url = data_url(image, quality=OPENAI_QUALITY)
-        content.append({"type": "image_url", "image_url": {"url": url}})
-    if exhibit.question is not None:
-        options = [f"{option_letter(k)}. {text}" for k, text in exhibit.question.choices.items()]
-        content.append({"type": "text", "text": "\n".join([exhibit.question.text, *options])})
-    return [{"role": "user", "content": content}]
+    captions = [f"Frame {number} [{exhibit.label(frame.time_s)}]:" for number, frame in enumerate(exhibit.frames, 1)]
+    urls = [data_url(image, quality=OPENAI_QUALITY) for image in exhibit.images()]
+    asked = exhibit.question
+    options = [] if asked is None else [f"{option_letter(k)}. {text}" for k, text in asked.choices.items()]
+    text = "" if asked is None else "\n".join([asked.text, *options])
+    return [{"role": "user", "content": content_parts(captions, urls, text)}]
+
+
+def content_parts(captions: Sequence[str], urls: Sequence[str], text: str) -> list[dict[str, Any]]:
+    """Each image after its caption ("" for none), then the text, in OpenAI's format."""
+    parts: list[dict[str, Any]] = []
+    for caption, url in zip(captions, urls, strict=True):
+        parts += [{"type": "text", "text": caption}] if caption else []
+        parts.append({"type": "image_url", "image_url": {"url": url}})
+    return parts + ([{"type": "text", "text": text}] if text else [])
 
 
 def frame_lines(exhibit: RenderedSelection, row: Mapping[str, Any]) -> str:

@@ -4,20 +4,22 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import groupby
+from itertools import groupby, islice
 from operator import itemgetter
 from pathlib import Path
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, Self, get_args, overload
 
 from PIL import Image
 
 from framesift._utils.text import clock, counted, readable, rounded_clock
 from framesift._utils.version import __version__
 from framesift.errors import InputError, OptionError
+from framesift.rendering.reasons import explain
+from framesift.selection.explainer import Reason
 from framesift.store.fingerprint import fingerprint
-from framesift.types import Question, Selection, Slot, VideoInfo
+from framesift.types import Question, Role, Selection, Slot, VideoInfo
 from framesift.types.vectors import Array
-from framesift.video.frames import fetch_available
+from framesift.video.frames import fetch_available, frame_numbers
 
 Overlay = Literal["aligned", "blank", "shuffled", "none"]
 OVERLAYS: tuple[Overlay, ...] = get_args(Overlay)
@@ -25,17 +27,60 @@ OVERLAYS: tuple[Overlay, ...] = get_args(Overlay)
 CACHE_BYTES = 512 * 2**20
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class Frame:
-    """One frame of an exhibit: its slot, its number in the video (from 0, in presentation order) and the text on it.
+    """One selected frame of a video.
 
-    is_damaged: it was decoded with errors.
+    Attributes:
+        slot: Its place among the candidates, its role and its event.
+        text: What is drawn on it; "" for nothing.
+        is_damaged: Whether it was decoded with errors.
     """
 
     slot: Slot
-    number: int
-    text: str = ""
-    is_damaged: bool = False
+    text: str
+    is_damaged: bool
+    _position: int
+    _exhibit: "RenderedSelection"
+    _load: Callable[[int], Image.Image]
+
+    @property
+    def time_s(self) -> float:
+        """When it is shown, in seconds; of several videos, on their joint timeline."""
+        return self.slot.time_s
+
+    @property
+    def index(self) -> int:
+        """Its position among the candidates of the index."""
+        return self.slot.index
+
+    @property
+    def role(self) -> Role:
+        """What it was selected for."""
+        return self.slot.role
+
+    @property
+    def relevance(self) -> float:
+        """How well the image matches the question: a cosine."""
+        return self.slot.relevance
+
+    @property
+    def number(self) -> int:
+        """Its number in the video, from 0, in the order of presentation."""
+        return self._exhibit.numbers[self._position]
+
+    @property
+    def reason(self) -> str:
+        """A sentence that says why it was selected."""
+        return self._exhibit.reasons[self._position].why[0]
+
+    @cached_property
+    def image(self) -> Image.Image:
+        """The image with its text, decoded when it is first used."""
+        return self._load(self._position)
+
+    def __repr__(self) -> str:
+        return f"Frame({self._exhibit.label(self.time_s)}, {self.role}, {self.text!r})"
 
 
 @dataclass(frozen=True)
@@ -65,7 +110,6 @@ class RenderedSelection:
 
     videos: tuple[ShownVideo, ...]
     selection: Selection
-    numbers: tuple[int, ...]
     overlay: Overlay
     seed: int
     size: int | None
@@ -105,22 +149,62 @@ class RenderedSelection:
         return f"{readable(video.name)} {text(own_s)}" if self.several else text(own_s)
 
     @cached_property
+    def numbers(self) -> tuple[int, ...]:
+        """The frames' numbers in their videos, from 0, in the order of presentation; read from the file's packets."""
+        by_video = frames_by_video(self.videos, self.selection.times_s)
+        return tuple(number for video, own_s in by_video for number in frame_numbers(video.path, own_s))
+
+    @cached_property
+    def reasons(self) -> list[Reason]:
+        """Why each frame was selected."""
+        return explain(self.selection)
+
+    @cached_property
     def frames(self) -> tuple[Frame, ...]:
         """The frames in chronological order, each with the text that this overlay draws on it."""
+        return tuple(self._frames(self.image))
+
+    def _frames(self, load: Callable[[int], Image.Image]) -> Iterator[Frame]:
         texts = {
             "aligned": self._texts,
             "shuffled": _shuffle(self._texts, self.seed),
         }.get(self.overlay, [""] * len(self.selection))
         damaged = set() if self.selection.basis is None else set(self.selection.basis.damaged)
-        rows = zip(self.selection.slots, self.numbers, texts, strict=True)
-        return tuple(Frame(slot, number, text, slot.index in damaged) for slot, number, text in rows)
+        for position, (slot, text) in enumerate(zip(self.selection.slots, texts, strict=True)):
+            yield Frame(slot, text, slot.index in damaged, position, self, load)
 
     def __len__(self) -> int:
         return len(self.selection)
 
+    def __iter__(self) -> Iterator[Frame]:
+        """The frames in order of time. Images that are used in that order are decoded in one pass."""
+        images, decoded = self.images(), 0
+
+        def load(position: int) -> Image.Image:
+            nonlocal decoded
+            if position < decoded:
+                return self.image(position)
+            image = next(islice(images, position - decoded, None))
+            decoded = position + 1
+            return image
+
+        return self._frames(load)
+
+    @overload
+    def __getitem__(self, position: int) -> Frame: ...
+    @overload
+    def __getitem__(self, position: slice) -> tuple[Frame, ...]: ...
+    def __getitem__(self, position: int | slice) -> Frame | tuple[Frame, ...]:
+        return self.frames[position]
+
     def __repr__(self) -> str:
         names, frames = ", ".join(self.names), counted(len(self), "frame")
         return f"{type(self).__name__}({names!r}, {frames}, overlay {self.overlay!r})"
+
+    def image(self, position: int) -> Image.Image:
+        """The image of one frame as a reader sees it."""
+        ((_, image),) = self.bare_images([self.selection.times_s[position]])
+        return self.draw(position, image)
 
     def images(self) -> Iterator[Image.Image]:
         """Yield each frame's image as a reader sees it, in the order of `frames`, decoded in one pass."""
@@ -191,7 +275,7 @@ class RenderedSelection:
 
     @property
     def _texts(self) -> list[str]:
-        return ["" if slot.event is None else slot.event.text for slot in self.selection.slots]
+        return [slot.text for slot in self.selection.slots]
 
 
 def frames_by_video(videos: Sequence[ShownVideo], times_s: Sequence[float]) -> Iterator[tuple[ShownVideo, list[float]]]:

@@ -55,15 +55,15 @@ def collect_images(
     times_s = sorted(positions.keys() | alternatives)
     for done, (time_s, decoded) in enumerate(exhibit.bare_images(times_s), 1):
         if time_s in alternatives:
-            images.alternatives[time_s] = data_url(_shrink(decoded, ALTERNATIVE_SIDE), quality=75)
+            images.alternatives[time_s] = data_url(shrink(decoded, ALTERNATIVE_SIDE), quality=75)
         if time_s in positions:
             image = exhibit.draw(positions[time_s], decoded)
             if on_frame is not None:
                 on_frame(positions[time_s], image)
-            small = _shrink(image, side)
+            small = shrink(image, side)
             images.urls.append(data_url(small, quality=REPORT_QUALITY))
             images.sizes.append(small.size)
-            images.thumbnails.append(_shrink(image, SHEET_SIDE))
+            images.thumbnails.append(shrink(image, SHEET_SIDE))
         progress("frames", done, len(times_s))
     return images
 
@@ -79,7 +79,8 @@ def jpeg(image: Image.Image, *, quality: int) -> bytes:
     return buffer.getvalue()
 
 
-def _shrink(image: Image.Image, side: int) -> Image.Image:
+def shrink(image: Image.Image, side: int) -> Image.Image:
+    """The image with its longest side reduced to this."""
     scale = side / max(image.size)
     if scale >= 1:
         return image

@@ -6,9 +6,9 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from framesift._utils.files import output_error, write_text
+from framesift._utils.templates import csp_hash, read_asset, render_template
 from framesift._utils.text import printable
 from framesift.errors import FramesiftError, InputError
-from framesift.rendering.templates import csp_hash, read_asset, render_template
 from framesift.search.search import Hit, match_note
 from framesift.selection.explainer import short_clock
 

@@ -14,7 +14,8 @@ from framesift._utils.json import dump_json
 from framesift.errors import FramesiftError, OptionError, PluginError, ReaderError
 from framesift.library.catalog import Catalog, RecentCache
 from framesift.library.files import LibraryVideo, public_message, safe_name
-from framesift.pipeline.pipeline import Pipeline
+from framesift.pipeline.inputs import Encoders
+from framesift.readers.base import stream_answer
 from framesift.readers.parsing import cited_times
 from framesift.readers.prompts import OVERLAY_OF
 from framesift.readers.stopping import StopEvent, Stopped, stop_requests_with
@@ -28,7 +29,6 @@ from framesift.selection.trace import Trace
 from framesift.server.frame_images import MAX_SIDE, FrameImages, ServerBusy
 from framesift.server.models import AskRequest, ExportQuery, MethodRecord, QuestionRequest, ViewRequest
 from framesift.server.page_readers import PageReaders
-from framesift.text.questions import parse_question
 from framesift.types import ROLES, Answer, Question, Selection, Slot
 from framesift.types.lookup import GIVEN_PARTS
 from framesift.types.vectors import Array
@@ -84,7 +84,7 @@ class Answering:
         configs = [
             config.for_method(method, options=_method_options(method, request)) for method in dict.fromkeys(methods)
         ]
-        question = parse_question(request.question, request.options)
+        question = Question(request.question, request.options or None)
         prepared, partial = (
             self.catalog.prepared_so_far(video) if request.partial else (self.catalog.prepared(video), "")
         )
@@ -92,18 +92,18 @@ class Answering:
         with self._slot(abandoned):
             # A changed setting asks the same question again.
             key = f"{prepared.index.encoder}|{question.query_text}"
-            queries = self._queries.get(key, lambda: self.catalog.pipeline.encode_questions(prepared.index, [question]))
-            for pipeline in map(Pipeline, configs):
+            queries = self._queries.get(key, lambda: Encoders(prepared.index, config).encode_questions([question]))
+            for opened in (replace(prepared, config=config) for config in configs):
                 check_wanted(abandoned)
                 started = time.perf_counter()
-                selection = pipeline.select(prepared, question, queries=queries)
+                found = opened.select(question, queries=queries)
                 selected.seconds.append(time.perf_counter() - started)
                 check_wanted(abandoned)
-                selection = pipeline.compare_with_chance(prepared, selection, is_partial=bool(partial))
+                found = opened.compare_with_chance(found, is_partial=bool(partial))
                 # A text without a frame near it may only not be indexed yet.
-                known = [*prepared.warnings, partial] if partial else selection.warnings
-                selection = replace(selection, warnings=tuple(public_message(text, video) for text in known))
-                selected.exhibits.append(pipeline.exhibit(prepared, selection))
+                known = [*prepared.warnings, partial] if partial else found.warnings
+                warnings = tuple(public_message(text, video) for text in known)
+                selected.exhibits.append(replace(found, selection=replace(found.selection, warnings=warnings)))
         return selected
 
     def view(self, video: LibraryVideo, request: ViewRequest, abandoned: threading.Event) -> dict[str, Any]:
@@ -143,10 +143,9 @@ class Answering:
             raise ServerBusy(f"{MAX_READER_REQUESTS} reader requests are running already; try again when one is done")
         try:
             (exhibit,) = self.select(video, request, [request.method], stopped).exhibits
-            question = parse_question(request.question, request.options)
+            question = Question(request.question, request.options or None)
             stop_requests_with(stopped)
-            config = self.catalog.config.replace(reader=address, reader_options=options, text_mode=request.text_mode)
-            pieces = Pipeline(config).answer(exhibit, question)
+            pieces = stream_answer(exhibit, question, reader=address, text_mode=request.text_mode, **options)
             with closing(cast(Generator[str | Answer], pieces)):  # which ends the request to a model's server
                 for piece in pieces:
                     check_wanted(stopped)

@@ -15,11 +15,11 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.staticfiles import StaticFiles
 
 from framesift._utils.locks import file_lock
+from framesift._utils.templates import read_asset
 from framesift._utils.version import __version__
 from framesift.errors import FramesiftError, MissingExtra, NotStored, OptionError, ReaderError
 from framesift.library.jobs import QueueFull
 from framesift.rendering.report.page import roles_style
-from framesift.rendering.templates import read_asset
 from framesift.selection.registry import selectors
 from framesift.server.config import ServerConfig
 from framesift.server.frame_images import ServerBusy

@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from framesift.rendering.templates import csp_hash, read_asset, render_template
+from framesift._utils.templates import csp_hash, read_asset, render_template
 from framesift.server.config import MAX_BODY_BYTES, ServerConfig
 from framesift.text.subtitles.reading import MAX_BYTES
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from framesift._utils.files import FileIdentity
+from framesift._utils.records import shown
 from framesift.errors import FramesiftError, InputError
 from framesift.video.container import check_file
 
@@ -107,6 +108,8 @@ def read_watched(
 
     compute: calls `check_content` before it stores anything.
     """
+    if not isinstance(path, str | os.PathLike):
+        raise InputError(f"the video is {shown(path)}; expected the path of a file")
     for is_last in (False, True):
         try:
             with watch(path) as file:

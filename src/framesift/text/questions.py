@@ -1,10 +1,10 @@
-"""Parsing of questions: options inside the text, and files of questions in JSON, CSV or plain text."""
+"""Files of questions in JSON, CSV or plain text."""
 
 import csv
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,11 +13,8 @@ from framesift._utils.json import load_json
 from framesift._utils.records import Name, first_value, listed, read_value, shown
 from framesift.errors import InputError
 from framesift.types import Question, Window
-from framesift.types.question import option_letter
 from framesift.types.window import window_of_row
 
-# "A) …", "(B) …", "C. …", "D: …", at the start of a line or after a space.
-_OPTION_MARKER = re.compile(r"(?:^|(?<=\s))[(\[]?([A-J])[)\].:、]\s*(?=\S)")
 _TEXT_KEYS = ("question", "text", "q", "query")
 _OPTION_KEYS = ("options", "candidates", "choices", "option")
 _ID_KEYS = ("id", "question_id", "qid", "uid")
@@ -33,21 +30,6 @@ class QuestionRow:
     id: str = ""
     row: Mapping[str, Any] = field(default_factory=dict)
     window: Window | None = None
-
-
-def parse_question(text: str, options: Sequence[str] = ()) -> Question:
-    """Return the question with the given options or, without any, those inside the text: "… A) this B) that"."""
-    if options:
-        return Question(text, tuple(options))
-    markers: list[re.Match[str]] = []
-    for marker in _OPTION_MARKER.finditer(text):
-        if marker[1] == option_letter(len(markers)):
-            markers.append(marker)
-    stem = text[: markers[0].start()].strip() if markers else ""
-    if len(markers) < 2 or not stem:
-        return Question(text.strip())
-    ends = [marker.start() for marker in markers[1:]] + [len(text)]
-    return Question(stem, tuple(text[marker.end() : end].strip() for marker, end in zip(markers, ends, strict=True)))
 
 
 def read_questions(path: str | os.PathLike[str]) -> list[QuestionRow]:
@@ -78,7 +60,7 @@ def read_questions(path: str | os.PathLike[str]) -> list[QuestionRow]:
 def parse_question_row(value: Any, location: str) -> QuestionRow:
     """Parse one value of a file: a text, or an object with question and options under any of the common names."""
     if isinstance(value, str) and value.strip():
-        return QuestionRow(parse_question(read_value(str, value, location)))
+        return QuestionRow(Question(read_value(str, value, location)))
     if not isinstance(value, Mapping):
         raise InputError(f"{location} is {shown(value)}; expected a text, or an object with question and options")
     row = {key: cell for key, cell in value.items() if isinstance(key, str)}
@@ -88,7 +70,7 @@ def parse_question_row(value: Any, location: str) -> QuestionRow:
     row_id = first_value(row, _ID_KEYS)
     name = "" if row_id is None else read_value(Name, row_id, f"{location}: id")
     read_value(str, text, f"{location}: question")
-    return QuestionRow(parse_question(text, _parse_options(row, location)), name, row, window_of_row(row, location))
+    return QuestionRow(Question(text, _parse_options(row, location) or None), name, row, window_of_row(row, location))
 
 
 def _values(text: str, name: str, ending: str) -> Iterator[tuple[str, Any]]:

@@ -1,8 +1,9 @@
 """The answer of a reader."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field, fields
 from typing import Any
 
+from framesift._utils.templates import render_notebook
 from framesift.types.question import option_letter
 
 
@@ -30,10 +31,17 @@ class Answer:
     videos: tuple[str, ...] = ()  # of several videos, the name of each frame's; times_s are on their joint timeline
     video_times_s: tuple[float, ...] = ()  # of several videos, each frame's time in its own
 
+    exhibit: Any = field(default=None, repr=False, compare=False)  # the frames given to the reader
+
     @property
     def letter(self) -> str | None:
+        """The letter of the chosen option."""
         return None if self.choice is None else option_letter(self.choice)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON values only."""
-        return {"letter": self.letter, **asdict(self)}
+        names = [f.name for f in fields(self) if f.name != "exhibit"]
+        return {"letter": self.letter} | {name: getattr(self, name) for name in names}
+
+    def _repr_html_(self) -> str:
+        return render_notebook(answer=self, strips=[] if self.exhibit is None else [self.exhibit.strip()])

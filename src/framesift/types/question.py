@@ -10,6 +10,8 @@ from framesift.errors import InputError
 # "(a)(c)(b)" is an order of events, not option A.
 _LETTER = re.compile(r"^\s*[(\[]?([A-Za-z])[)\].:、](?![(\[])\s*")
 _LETTER_ALONE = re.compile(r"[(\[]?([A-Za-z])[)\].:]{0,2}")
+# "A) …", "(B) …", "C. …", "D: …", at the start of a line or after a space.
+_OPTION_MARKER = re.compile(r"(?:^|(?<=\s))[(\[]?([A-J])[)\].:、]\s*(?=\S)")
 _NOT_AN_OPTION = {"", "n/a", "na", "none given"}
 
 
@@ -54,17 +56,48 @@ def resolve_option(answer: object, options: Sequence[str], location: str) -> int
     return positions.pop()
 
 
+def split_options(text: str) -> tuple[str, tuple[str, ...]]:
+    """The stem of a question and the options inside its text, if there are any: "… A) this B) that"."""
+    markers: list[re.Match[str]] = []
+    for marker in _OPTION_MARKER.finditer(text):
+        if marker[1] == option_letter(len(markers)):
+            markers.append(marker)
+    stem = text[: markers[0].start()].strip() if markers else ""
+    if len(markers) < 2 or not stem:
+        return text.strip(), ()
+    ends = [marker.start() for marker in markers[1:]] + [len(text)]
+    return stem, tuple(text[marker.end() : end].strip() for marker, end in zip(markers, ends, strict=True))
+
+
 @dataclass(frozen=True, init=False)
 class Question:
-    """A question's stem and its answer options, if it has any: any iterable, stored as a tuple."""
+    """A question and its answer options, if it has any.
+
+    Args:
+        text: The question. Without `options`, those inside the text are taken: "Why …? A) this B) that".
+        options: The answers to choose from, any iterable; `()` for none whatever the text looks like.
+
+    Raises:
+        InputError: The question is empty, or something is no text.
+
+    Example:
+        >>> import framesift as fs
+        >>> fs.Question("Why was the launch put off? A) The wind B) The rain").options
+        ('The wind', 'The rain')
+        >>> fs.Question("Why was the launch put off?", ["The wind", "The rain"]).text
+        'Why was the launch put off?'
+    """
 
     text: str
     options: tuple[str, ...] = ()
 
-    def __init__(self, text: str, options: Iterable[str] = ()) -> None:
+    def __init__(self, text: str, options: Iterable[str] | None = None) -> None:
+        text = read_value(str, text, "the question")
+        if options is None:
+            text, options = split_options(text)
         if isinstance(options, str) or not isinstance(options, Iterable):
             raise InputError(f"options is {shown(options)}; expected a list of options")
-        object.__setattr__(self, "text", read_value(str, text, "the question"))
+        object.__setattr__(self, "text", text)
         object.__setattr__(self, "options", read_value(tuple[str, ...], list(options), "options"))
         if not self.text.strip():
             raise InputError("the question is empty; expected a text")

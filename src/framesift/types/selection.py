@@ -2,14 +2,15 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal, get_args
+from typing import Any, Literal, get_args, overload
 
 import numpy as np
 
 from framesift._utils.json import load_json
 from framesift._utils.records import read_field, read_record
+from framesift._utils.templates import render_notebook
 from framesift._utils.text import counted, printable, readable
 from framesift.errors import InputError
 from framesift.types.evidence import Evidence
@@ -44,6 +45,11 @@ class Slot:
     def __post_init__(self) -> None:
         if self.role not in ROLES:
             raise InputError(f"role is {self.role!r}; expected one of {', '.join(ROLES)}")
+
+    @property
+    def text(self) -> str:
+        """The text of its event; "" without one."""
+        return "" if self.event is None else self.event.text
 
     @property
     def text_distance_s(self) -> float:
@@ -205,6 +211,24 @@ class Selection:
     def __len__(self) -> int:
         return len(self.slots)
 
+    def __iter__(self) -> Iterator[Slot]:
+        return iter(self.slots)
+
+    @overload
+    def __getitem__(self, position: int) -> Slot: ...
+    @overload
+    def __getitem__(self, position: slice) -> tuple[Slot, ...]: ...
+    def __getitem__(self, position: int | slice) -> Slot | tuple[Slot, ...]:
+        return self.slots[position]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Plain values, a row per frame: `pandas.DataFrame(selection.rows())`."""
+        names = ("index", "time_s", "role", "relevance", "text")
+        return [{name: getattr(slot, name) for name in names} for slot in self.slots]
+
+    def _repr_html_(self) -> str:
+        return render_notebook(tables=[{"title": repr(self), "rows": self.rows()}])
+
     def __repr__(self) -> str:
         counts = Counter(slot.role for slot in self.slots)
         roles = ", ".join(f"{counts[role]} {role}" for role in ROLES if counts[role])
@@ -216,7 +240,7 @@ class Selection:
         times = [printable(time_label(videos, time_s)) for time_s in self.times_s]
         width = max([12, *map(len, times)])
         for slot, time in zip(self.slots, times, strict=True):
-            text = printable(slot.event.text) if slot.event else ""
+            text = printable(slot.text)
             text = text if len(text) <= 60 else text[:59] + "…"
             lines.append(f"{time:>{width}}  {slot.role:<8} {slot.relevance:>7.3f}  {text}".rstrip())
         return "\n".join(lines)

@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from framesift._utils.templates import csp_hash, read_asset, render_template
 from framesift._utils.text import counted, duration_text
 from framesift.rendering.palette import ROLE_COLOURS, ROLE_COLOURS_DARK
-from framesift.rendering.templates import csp_hash, read_asset, render_template
 from framesift.types.question import option_letter
 
 ROLE_SENTENCES = {

@@ -1,4 +1,4 @@
-"""A video that is ready for questions, or several that are asked about together.
+"""What is known of an opened video, or of several that are asked about together.
 
 Several videos get one joint timeline: they follow each other in the order given, with GAP_S between them. Candidates,
 events and vectors are put together, so that a selector divides one budget among the videos by what is relevant in
@@ -10,10 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 
 from framesift._utils.text import readable
+from framesift.pipeline.config import PipelineConfig
 from framesift.selection.chance import ChanceLevels
 from framesift.selection.lexical import EventWords
 from framesift.text.finding import FoundEvents
@@ -25,58 +27,78 @@ from framesift.video.timeline import read_timeline
 GAP_S = 10.0  # more than sift's temporal kernel reaches: videos are no neighbours in time
 
 
-@dataclass(frozen=True, eq=False)
-class PreparedVideo:
-    """A video ready for questions.
+Opened = TypeVar("Opened", bound="VideoData")
 
-    event_vectors (E, D): the events' text vectors by the index's encoder; None without events or with an encoder of
-    their own. warnings: what was lost, guessed or odd in this video and its text. seconds: by stage; "index" is what
-    the index took to make, now or when it was built, and is missing where several runs made it. videos: where there are
-    several, each of them; the rest is then on their joint timeline.
+
+@dataclass(frozen=True, eq=False, repr=False)
+class VideoData:
+    """The data of a `Video`, which adds what can be done with it.
+
+    Attributes:
+        path: The file; of several the first.
+        config: Every setting.
+        index: The candidate frames as vectors.
+        text: The timestamped text, where it came from, and what is odd about it.
+        event_vectors: (E, D) the events' text vectors by the index's encoder; None without events, or where another
+            encoder compares them.
+        seconds: Of each stage. "index" is what the index took to make, now or when it was built; it is missing where
+            several runs made it.
+        videos: Where there are several, each of them; the rest is then on their joint timeline.
     """
 
     path: Path
+    config: PipelineConfig
     index: VideoIndex
     text: FoundEvents
     event_vectors: Array | None = None
     seconds: Mapping[str, float] = field(default_factory=dict)
-    videos: tuple["PreparedVideo", ...] = ()
-    # By encoder of the text; filled by the first question that is compared with chance.
-    chance_levels: dict[str, ChanceLevels] = field(default_factory=dict, init=False, repr=False, compare=False)
+    videos: tuple["VideoData", ...] = ()
+    # Shared with the same video under other settings: the events' words, and chance levels by encoder of the text.
+    _shared: dict[str, Any] = field(default_factory=dict)
 
     @property
     def events(self) -> tuple[Event, ...]:
+        """The timestamped text."""
         return self.text.events
 
     @property
     def warnings(self) -> tuple[str, ...]:
+        """What was lost, guessed or odd in the video and its text."""
         return (*self.index.warnings, *self.text.warnings)
 
-    @cached_property
+    @property
     def event_words(self) -> EventWords:
-        return EventWords([event.text for event in self.events])
+        if "words" not in self._shared:
+            self._shared["words"] = EventWords([event.text for event in self.events])
+        words: EventWords = self._shared["words"]
+        return words
+
+    @property
+    def chance_levels(self) -> dict[str, ChanceLevels]:
+        """What unrelated questions score, by encoder of the text; filled by the first that is compared with chance."""
+        levels: dict[str, ChanceLevels] = self._shared.setdefault("levels", {})
+        return levels
 
     @cached_property
     def info(self) -> VideoInfo:
         return self.index.info if self.videos else probe(self.path)
 
-    @cached_property
-    def with_every_frame(self) -> "PreparedVideo":
+    def with_every_frame(self: Opened) -> Opened:
         """This video with all its frames as candidates, whose vectors are all alike: for methods that use none."""
         timeline = read_timeline(self.path)
         times_s = np.array([timeline.time_s(int(packet)) for packet in timeline.shown])
         none = np.zeros(0, dtype=bool)
         index = replace(self.index, times_s=times_s, frames=np.ones((len(times_s), 1)), is_blank=none, is_damaged=none)
         vectors = None if self.event_vectors is None else np.ones((len(self.event_vectors), 1))
-        return replace(self, index=index, event_vectors=vectors)
+        return replace(self, index=index, event_vectors=vectors, _shared={})
 
 
-def join_videos(videos: Sequence[PreparedVideo]) -> PreparedVideo:
+def join_videos(videos: Sequence[Opened]) -> Opened:
     """Several videos, of one encoder, as one: on their joint timeline."""
     pairs = list(zip(videos, _spans(videos), strict=True))
     spans = tuple(span for _, span in pairs)
 
-    def named(texts_of: Callable[[PreparedVideo], Sequence[str]]) -> tuple[str, ...]:
+    def named(texts_of: Callable[[VideoData], Sequence[str]]) -> tuple[str, ...]:
         return tuple(f"{span.name}: {text}" for video, span in pairs for text in texts_of(video))
 
     first = videos[0].index
@@ -102,17 +124,18 @@ def join_videos(videos: Sequence[PreparedVideo]) -> PreparedVideo:
     sources = tuple(source for video in videos for source in video.text.sources)
     notes, warnings = named(lambda video: video.text.notes), named(lambda video: video.text.warnings)
     stages = [stage for stage in videos[0].seconds if all(stage in video.seconds for video in videos)]
-    return PreparedVideo(
-        videos[0].path,
-        index,
-        FoundEvents(tuple(events), sources, notes, duration_s, warnings),
-        np.concatenate(rows) if rows else None,
-        {stage: sum(video.seconds[stage] for video in videos) for stage in stages},
-        tuple(videos),
+    return replace(
+        videos[0],
+        index=index,
+        text=FoundEvents(tuple(events), sources, notes, duration_s, warnings),
+        event_vectors=np.concatenate(rows) if rows else None,
+        seconds={stage: sum(video.seconds[stage] for video in videos) for stage in stages},
+        videos=tuple(videos),
+        _shared={},
     )
 
 
-def _spans(videos: Sequence[PreparedVideo]) -> list[VideoSpan]:
+def _spans(videos: Sequence[VideoData]) -> list[VideoSpan]:
     """The videos' places, from whole seconds on, so that times differ from those in a video by these alone.
 
     Of equal file names, the second is "name (2).mp4".

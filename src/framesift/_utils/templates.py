@@ -2,11 +2,14 @@
 
 import base64
 import hashlib
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
 
 # Characters that HTML does not allow are replaced by visible ones, so that none is dropped or changes the markup:
 # controls by their control pictures, C1 controls and lone surrogates by U+FFFD.
@@ -17,6 +20,13 @@ _DISALLOWED |= {0x7F: "\u2421"} | dict.fromkeys([*range(0x80, 0xA0), *range(0xD8
 def render_template(path: str, **context: Any) -> str:
     """Render the template at `path` inside the package, such as "server/templates/error.html"."""
     return _environment().get_template(path).render(context)
+
+
+def render_notebook(
+    *, strips: Sequence[Mapping[str, Any]] = (), tables: Sequence[Mapping[str, Any]] = (), answer: Any = None
+) -> str:
+    """What a notebook shows: an answer, strips of frames, and tables, each with a title."""
+    return render_template("_utils/notebook.html", strips=strips, tables=tables, answer=answer)
 
 
 def read_asset(path: str) -> str:
@@ -30,7 +40,9 @@ def csp_hash(text: str) -> str:
 
 
 @cache
-def _environment() -> Environment:
+def _environment() -> "Environment":
+    from jinja2 import Environment, PackageLoader, StrictUndefined
+
     environment = Environment(
         loader=PackageLoader("framesift", ""),
         autoescape=True,
