@@ -10,14 +10,7 @@ from framesift.batch.results import read_results
 from framesift.cli import main
 from framesift.corpus import Limits
 from framesift.errors import InputError, ReaderError
-from helpers.batch_videos import COLOURS, make_video
-
-ASKED = {"question": "Which colour?", "options": ["red", "blue"], "answer": "B"}
-
-
-def write_questions(file, *rows):
-    file.write_text("".join(json.dumps(ASKED | row) + "\n" for row in rows))
-    return file
+from helpers.batch_videos import COLOURS, make_video, write_questions
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """The Ray executor: the same bytes as the others, and the same handling of crashes. Run by `make test-ray`."""
 
-import json
 import os
 import signal
 import sys
@@ -11,7 +10,7 @@ import pytest
 import framesift as fs
 from framesift.batch.results import read_results
 from framesift.corpus import Limits
-from helpers.batch_videos import COLOURS, framesift, make_video, payloads
+from helpers.batch_videos import COLOURS, framesift, make_video, payloads, write_questions
 
 pytest.importorskip("ray", reason="Ray is not installed: make test-ray installs it and runs these")
 
@@ -69,14 +68,12 @@ def test_killed_actor_and_killed_worker_on_ray_lose_nothing(cluster, encoder, tm
 
 
 def test_questions_on_ray_give_the_rows_of_the_local_executor(cluster, encoder, tmp_path):
-    rows = []
     for k in range(2):
         make_video(tmp_path / f"v{k}.mp4", seed=k)
-        rows.append({"id": k, "video": f"v{k}.mp4", "question": "Which colour?", "options": ["red", "blue"]})
-    (tmp_path / "q.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    file = write_questions(tmp_path / "q.jsonl", *({"id": k, "video": f"v{k}.mp4"} for k in range(2)))
     flags = {"encoder": encoder, "store": tmp_path / "s", "budget": 3}
     for engine in ("local", "ray"):
-        assert fs.corpus.select(tmp_path / "q.jsonl", results=tmp_path / engine, engine=engine, **flags).done == 2
+        assert fs.corpus.select(file, results=tmp_path / engine, engine=engine, **flags).done == 2
     local, ray = (read_results(tmp_path / engine).rows for engine in ("local", "ray"))
     assert [(row.key, row.times_s) for row in local] == [(row.key, row.times_s) for row in ray]
 

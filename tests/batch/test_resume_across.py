@@ -1,7 +1,5 @@
 """Rows of `corpus` and of the benchmarks: one finds those of the other."""
 
-import json
-
 import pytest
 
 import framesift as fs
@@ -9,20 +7,16 @@ from framesift.batch.results import read_results
 from framesift.bench.datasets import load_dataset
 from framesift.bench.plan import make_plan
 from framesift.bench.runner import run_benchmark
-from helpers.batch_videos import make_video
+from helpers.batch_videos import make_video, write_questions
 
 
 @pytest.fixture
 def questions(tmp_path):
-    rows = []
     for k in range(2):
         make_video(tmp_path / f"v{k}.mp4", seconds=4, seed=k)
         (tmp_path / f"v{k}.srt").write_text("1\n00:00:01,000 --> 00:00:02,000\nred\n")
-        question = {"video": f"v{k}.mp4", "subtitles": f"v{k}.srt", "question": "Which?", "options": ["red", "blue"]}
-        rows.append({**question, "id": f"q{k}", "answer": "B"})
-    file = tmp_path / "q.jsonl"
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return file
+    rows = [{"id": f"q{k}", "video": f"v{k}.mp4", "subtitles": f"v{k}.srt"} for k in range(2)]
+    return write_questions(tmp_path / "q.jsonl", *rows)
 
 
 @pytest.fixture

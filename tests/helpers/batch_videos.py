@@ -1,5 +1,6 @@
 """Small videos whose colour decides what the test encoder does, and commands with that encoder."""
 
+import json
 import os
 import signal
 import subprocess
@@ -29,6 +30,13 @@ def make_video(path, colour=None, seconds=8, seed=0):
         left = number * 8 % 56
         frames[-1][40:, left : left + 8] = 128
     return write_frames(path, frames, fps=4)
+
+
+def write_questions(file, *rows):
+    """Write rows of questions about a colour, one per line."""
+    asked = {"question": "Which colour?", "options": ["red", "blue"], "answer": "B"}
+    file.write_text("".join(json.dumps(asked | row) + "\n" for row in rows))
+    return file
 
 
 def framesift(*arguments, path: Path, **options):
