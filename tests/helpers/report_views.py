@@ -57,6 +57,7 @@ def make_lane(method: str, frames: int, duration_s: float, *, shift: float, firs
                 "height": 54,
                 "alt": f"The video at {clock(time_s)}",
                 "why": [f"Reason {k + 1} of {method}.", "Nothing removed it."],
+                "details": [f"Score {k}."],
                 "nearly": [
                     {"time_s": time_s + 1, "clock": clock(time_s + 1), "sentence": "It came second.", "picture": ""}
                 ],
@@ -150,7 +151,7 @@ def make_untrusted_view() -> dict[str, Any]:
         lane["notes"] = list(UNTRUSTED)
         for frame, text in zip(lane["frames"], UNTRUSTED, strict=True):
             frame["text"] = frame["alt"] = frame["clock"] = text
-            frame["why"] = [text]
+            frame["why"] = frame["details"] = [text]
             frame["nearly"][0]["sentence"] = frame["nearly"][0]["clock"] = text
         for row in (*lane["omitted"], *lane["swaps"]):
             row["note"] = UNTRUSTED[1]

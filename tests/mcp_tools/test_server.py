@@ -82,7 +82,8 @@ def test_watch_indexes_a_new_video_and_returns_frames_with_words_and_reasons(cli
         assert image.format == "JPEG" and max(image.size) <= 96
     told = text_of(result)
     assert "<data>The wind put off the launch.</data>" in told
-    assert "[1] 0:0" in told and "Chosen" in told and "Total: 3 images of" in told and "tokens" in told
+    assert "[1] 0:0" in told and "Shown because of these words." in told
+    assert "Total: 3 images of" in told and "tokens" in told
     assert any("indexing" in str(message) for _, message in client.progress)
 
 

@@ -73,14 +73,12 @@ def test_matches_the_reference_on_longer_videos(drawn):
 
 @settings(max_examples=examples(200), deadline=None)
 @given(sift_cases(max_frames=60))
-def test_selection_fills_the_budget_in_order_and_explains_every_frame(drawn):
+def test_selection_fills_the_budget_in_order(drawn):
     case, lexical = drawn
     selection = select(case, lexical)
     assert len(set(selection.indices)) == len(selection) == min(case.budget, len(case.times))
     assert selection.times_s == sorted(selection.times_s)
     assert all(slot.event is not None for slot in selection.slots if slot.role == "ground")
-    reasons = {row["index"]: row["sentences"] for row in selection.trace["reasons"]}
-    assert set(reasons) == set(selection.indices) and all(reasons.values())
     assert len(selection.trace["ground"]["events"]) == len(case.events)
 
 
@@ -146,8 +144,7 @@ def test_near_duplicates_come_last():
     evidence = fs.Evidence(times, 500.0, frames, np.ones(4), scores=scores)
     assert fs.select_frames(evidence, budget=4, method="sift").indices == [0, 2, 3, 4]
     assert fs.select_frames(evidence, budget=4, method="sift", duplicate=1.0).indices == [0, 1, 2, 3]
-    last = fs.select_frames(evidence, budget=5, method="sift").trace["reasons"][-1]
-    assert last["index"] == 1 and "resembles a frame chosen before" in last["sentences"][1]
+    assert fs.select_frames(evidence, budget=5, method="sift").indices == [0, 1, 2, 3, 4]
 
 
 def spoken(event_scores, budget=4, lexical=None, **options):

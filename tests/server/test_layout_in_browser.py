@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from framesift.rendering.palette import ROLE_NAMES
 from framesift.rendering.report.page import ROLE_SENTENCES
 from framesift.types.selection import NOTHING_MATCHES
 
@@ -103,9 +104,9 @@ def test_first_picture_is_scrolled_into_view_on_a_phone_where_the_player_stays(s
     assert tab.settles(is_in_view)
     assert tab.page.inner_text("#hint").startswith("Tap to play from there")
     assert not tab.page.get_by_text("Ctrl").is_visible()
-    tab.page.locator(".card .open").last.scroll_into_view_if_needed()
+    tab.page.locator(".frames:not(.fillers *) .open").last.scroll_into_view_if_needed()
     before = tab.page.evaluate("scrollY")
-    tab.page.locator(".card .open").last.click()
+    tab.page.locator(".frames:not(.fillers *) .open").last.click()
     assert tab.settles(lambda: tab.at_s() > 0)
     assert tab.page.evaluate("scrollY") == before
     assert tab.page.locator("#player").bounding_box()["y"] >= 0
@@ -144,10 +145,11 @@ def test_every_method_and_text_mode_is_explained_in_its_menu(shared_server, boat
 
 def test_legend_explains_the_roles_in_words_and_in_sentences(show):
     tab = show()
-    assert "words match" in tab.page.text_content("#legend-roles")
+    assert "text matches" in tab.page.text_content("#legend-roles")
     assert not tab.page.locator("#legend").is_visible()
     tab.page.click("#legend-box > summary")
-    for role in set(tab.page.locator(".card .line .role").all_text_contents()):
+    for name in set(tab.page.locator(".card .line .role").all_text_contents()):
+        (role,) = (role for role, shown in ROLE_NAMES.items() if shown == name)
         assert ROLE_SENTENCES[role] in tab.page.text_content("#legend")
     tab.page.set_viewport_size({"width": 1920, "height": 1080})
     tab.page.reload()

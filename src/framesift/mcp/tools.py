@@ -112,9 +112,12 @@ class VideoTools:
                 shown = "; ".join(public_message(warning, found) for warning in selection.warnings)
                 heading += f"\nWarnings: {data(shown, 1000)}"
         parts: list[str | JpegImage] = [heading]
-        reasons = [_reason(reason.why[0]) for reason in explain(selection)]
+        reasons = [
+            "Shown because of these words." if slot.role == "ground" and slot.event else _reason(reason.why[0])
+            for slot, reason in zip(selection.slots, explain(selection), strict=True)
+        ]
         for number, (slot, reason, image) in enumerate(zip(selection.slots, reasons, images, strict=True), 1):
-            parts += [f"[{number}] {times(slot.time_s)}, {slot.role}. {_words(slot, prepared.events)}{reason}", image]
+            parts += [f"[{number}] {times(slot.time_s)}. {_words(slot, prepared.events)}{reason}", image]
         parts.append(
             f"{describe_cost(images)} Cite times as [{cited(selection.slots[0].time_s)}]. Other moments or details: "
             "look, read_transcript, or watch with from_s and to_s. "

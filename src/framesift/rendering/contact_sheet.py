@@ -1,4 +1,4 @@
-"""The contact sheet: all selected frames on one image, each with its time, role, relevance and text."""
+"""The contact sheet: all selected frames on one image, each with its time, role and text."""
 
 import math
 from collections import Counter
@@ -9,7 +9,7 @@ from statistics import median
 from PIL import Image, ImageDraw
 
 from framesift._utils.text import counted
-from framesift.rendering.palette import ROLE_COLOURS
+from framesift.rendering.palette import ROLE_COLOURS, ROLE_NAMES
 from framesift.rendering.typesetting.layout import TextBlock, lay_out
 
 BACKGROUND, INK, FAINT_INK, LETTERBOX = "#ffffff", "#0f172a", "#475569", "#0b0f19"
@@ -37,7 +37,6 @@ class Card:
     image: Image.Image
     time: str
     role: str
-    relevance: float
     text: str = ""
     is_damaged: bool = False
 
@@ -107,8 +106,9 @@ def _draw_card(canvas: Image.Image, grid: Grid, card: Card, text: TextBlock, xy:
     canvas.paste(thumbnail, (x + (width - thumbnail.width) // 2, y + (height - thumbnail.height) // 2))
     y += height
     brush.rectangle((x, y, x + width - 1, y + grid.strip - 1), fill=ROLE_COLOURS.get(card.role, OTHER_ROLE))
-    role = f"{card.role}, damaged" if card.is_damaged else card.role
-    _draw_strip(canvas, grid, (card.time, role, f"{card.relevance:.2f}"), (x, y))
+    name = ROLE_NAMES.get(card.role, card.role)
+    role = f"{name}, damaged" if card.is_damaged else name
+    _draw_strip(canvas, grid, (card.time, role), (x, y))
     text.draw(canvas, (x, y + grid.strip + round(grid.text_size * 0.3)), INK, within=width)
 
 
@@ -120,7 +120,7 @@ def _fit(image: Image.Image, cell: tuple[int, int]) -> Image.Image:
 
 
 def _draw_strip(canvas: Image.Image, grid: Grid, parts: Sequence[str], xy: tuple[int, int]) -> None:
-    """Time at the left, role in the middle, relevance at the right; smaller where they would overlap."""
+    """Time at the left, role at the right; smaller where they would overlap."""
     x, y = xy
     side = round(grid.text_size * 0.4)
     width = grid.cell[0] - 2 * side
@@ -129,14 +129,11 @@ def _draw_strip(canvas: Image.Image, grid: Grid, parts: Sequence[str], xy: tuple
     if needed > width:
         size = max(MIN_STRIP_TEXT, grid.text_size * width / needed)
         blocks = [lay_out(part, width, sizes=(size,), lines=1) for part in parts]
-    left, middle, right = blocks
-    free = width - left.width - right.width
-    starts = 0, left.width + max(0, free - middle.width) // 2, width - right.width
-    for block, start in zip(blocks, starts, strict=True):
+    for block, start in zip(blocks, (0, width - blocks[1].width), strict=True):
         block.draw(canvas, (x + side + start, y + (grid.strip - block.height) // 2), "white")
 
 
 def _note(cards: Sequence[Card]) -> str:
     roles = Counter(card.role for card in cards)
-    counts = ", ".join(f"{count} {role}" for role, count in roles.items())
-    return f"{counted(len(cards), 'frame')}: {counts}. The number at the right is the relevance to the question."
+    counts = ", ".join(f"{count} {ROLE_NAMES.get(role, role)}" for role, count in roles.items())
+    return f"{counted(len(cards), 'frame')}: {counts}."

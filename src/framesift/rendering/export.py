@@ -140,7 +140,6 @@ def _contact_sheet(exhibit: RenderedSelection, images: ReportImages) -> Image.Im
             thumbnail,
             exhibit.label(frame.slot.time_s, short_clock),
             frame.slot.role,
-            frame.slot.relevance,
             frame.text,
             frame.is_damaged,
         )

@@ -1,4 +1,4 @@
-"""One colour per role, shared by the contact sheet, the report and the web page."""
+"""The colour and the name of each role, shared by the contact sheet, the report and the web page."""
 
 # White text on each has a contrast of at least 4.5 : 1, and the four differ in lightness as well as in hue.
 ROLE_COLOURS = {
@@ -15,3 +15,6 @@ ROLE_COLOURS_DARK = {
     "context": "#a9b4c4",
     "refined": "#d2a8ff",
 }
+
+# What a role is called where people read it: what of the frame matches the question, or why it is there at all.
+ROLE_NAMES = {"ground": "text", "visual": "picture", "context": "between", "refined": "added"}

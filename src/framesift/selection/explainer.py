@@ -1,5 +1,6 @@
 """Why each frame was selected and which alternatives were not, in sentences."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -7,11 +8,12 @@ import numpy as np
 
 from framesift._utils.text import clock, ordinal, quoted
 from framesift.selection.trace import EventRow, RegionRow, Trace
-from framesift.types import Basis, Selection, Slot, VideoSpan
+from framesift.types import Basis, Event, Selection, Slot, VideoSpan
 from framesift.types.video import time_label
 
 # A selector may attach a text to frames this near to it; farther away, the video has no frame at the text's time.
 TEXT_REACH_S = 2.0
+MATCH = 0.5  # strength from which the picture of a frame is called a match
 
 
 @dataclass(frozen=True)
@@ -24,14 +26,20 @@ class Alternative:
 
 @dataclass(frozen=True)
 class Reason:
-    """The sentences for one slot."""
+    """Why a frame was selected: `why` in plain sentences, the numbers behind them in `details`.
+
+    strength: from 0 to 1, of what the frame was selected for, its text or its picture; it orders frames and decides
+    what `why` says.
+    """
 
     why: tuple[str, ...]
     alternatives: tuple[Alternative, ...] = ()
+    details: tuple[str, ...] = ()
+    strength: float = 0.0
 
 
 class Explainer:
-    """For any selector: its own sentences or the order of its picks, the rank, the best omitted candidate nearby."""
+    """For any selector: its own sentences, else what the frame shows; its ranks; the best omitted candidate nearby."""
 
     def __init__(self, selection: Selection, basis: Basis) -> None:
         self.selection, self.basis, self.trace = selection, basis, Trace.of(selection)
@@ -45,21 +53,77 @@ class Explainer:
         self.candidates = len(order) - len(not_counted)
         self.rank = np.empty(len(order), dtype=int)
         self.rank[order] = np.arange(1, len(order) + 1)
+        counted = relevance[np.isfinite(relevance)]
+        self.lowest, self.highest = (float(counted.min()), float(counted.max())) if len(counted) else (0.0, 0.0)
+        self.events = sorted(self.trace.events, key=lambda row: (-row.score, row.start_s, row.position))
+        self.event_rank = {row.index: k for k, row in enumerate(self.events, 1) if row.index is not None}
 
     def explain_slot(self, slot: Slot) -> Reason:
-        picked = self.trace.picked
-        order = (
-            f"Picked {ordinal(picked.index(slot.index) + 1)} of {len(picked)}" if slot.index in picked else "Selected"
-        )
-        event = () if slot.event is None else (f"Event at this time: {quoted(slot.event.text)}.",)
-        own = {row.index: row.sentences for row in self.trace.reasons}
-        why = own.get(slot.index, (f"{order} by {self.selection.method}.", *event))
-        return Reason((*why, self.rank_sentence(slot)), self.best_omitted_nearby(slot))
+        own = {row.index: tuple(row.sentences) for row in self.trace.reasons}
+        why = own.get(slot.index) or (*self.why(slot), *self.beside(slot))
+        details = (*self.details(slot), self.rank_sentence(slot))
+        return Reason(why, self.alternatives(slot), details, self.strength(slot))
+
+    def why(self, slot: Slot) -> tuple[str, ...]:
+        """What the frame is shown for, in sentences for anyone."""
+        if slot.role == "ground" and slot.event is not None:
+            return (f"Shown because {says(slot.event)}",)
+        is_match = slot.role == "visual" and self.strength(slot) >= MATCH
+        return (self.picture_sentence(slot) if is_match else self.cover_sentence(slot),)
+
+    def beside(self, slot: Slot) -> tuple[str, ...]:
+        """What is said at the time of a frame that was selected for its picture."""
+        return () if slot.event is None or slot.role == "ground" else (f"There {says(slot.event)}",)
+
+    def details(self, slot: Slot) -> tuple[str, ...]:
+        """The numbers that decided, but for the rank of the picture."""
+        details, picked = [], self.trace.picked
+        if slot.index in self.event_rank:
+            rank = self.event_rank[slot.index]
+            row = self.events[rank - 1]
+            details.append(
+                f"Its text ranks {ordinal(rank)} of {len(self.events)} for the question: score {row.score:.2f}, "
+                f"cosine {row.text_relevance:.2f}."
+            )
+        share = None if self.trace.ground is None else self.trace.ground.share
+        if slot.role == "ground" and share is not None:
+            details.append(f"Text gets up to {share:.0%} of the frames, by how far the best text stands out.")
+        if slot.index in picked:
+            order = ordinal(picked.index(slot.index) + 1)
+            details.append(f"Picked {order} of {len(picked)} by {self.selection.method}.")
+        return tuple(details)
+
+    def alternatives(self, slot: Slot) -> tuple[Alternative, ...]:
+        return self.best_omitted_nearby(slot)
+
+    def strength(self, slot: Slot) -> float:
+        if slot.role == "ground" and slot.index in self.event_rank:
+            return min(max(self.events[self.event_rank[slot.index] - 1].score, 0.0), 1.0)
+        if slot.role == "ground" and slot.index in self.trace.picked:
+            return 1.0 - self.trace.picked.index(slot.index) / len(self.trace.picked)
+        return (slot.relevance - self.lowest) / (self.highest - self.lowest) if self.highest > self.lowest else 0.0
+
+    def picture_sentence(self, slot: Slot) -> str:
+        rank = int(self.rank[slot.index])
+        if rank == 1:
+            return "Best match for the picture that the question describes."
+        return f"Looks like what the question describes: {ordinal(rank)} best of {self.candidates} frames."
+
+    def cover_sentence(self, slot: Slot) -> str:
+        """The part of the video between the selected frames before and after this one."""
+        position, times_s = self.selection.indices.index(slot.index), self.selection.times_s
+        start_s, end_s = self.basis.window or (0.0, self.basis.duration_s)
+        if position:
+            start_s = times_s[position - 1]
+        if position + 1 < len(times_s):
+            end_s = times_s[position + 1]
+        first, last = (time_label(self.basis.videos, time_s, minutes) for time_s in (start_s, end_s))
+        return f"Covers {first}–{last}, which no other frame shows."
 
     def rank_sentence(self, slot: Slot) -> str:
         return (
-            f"Its relevance to the question ({slot.relevance:.3f}) ranks {ordinal(int(self.rank[slot.index]))} of "
-            f"{self.candidates} candidates."
+            f"Its picture ranks {ordinal(int(self.rank[slot.index]))} of {self.candidates} candidates for the "
+            f"question: cosine {slot.relevance:.3f}."
         )
 
     def best_omitted_nearby(self, slot: Slot) -> tuple[Alternative, ...]:
@@ -99,6 +163,16 @@ def text_without_frame(slot: Slot, videos: Sequence[VideoSpan] = ()) -> str:
         f"the text at {start if start == end else f'{start}–{end}'} has no frame; it is shown on the frame at {at}, "
         f"{slot.text_distance_s:.0f} s away"
     )
+
+
+def says(event: Event) -> str:
+    """What a text is: said, or visible on the screen."""
+    return f"{'the screen shows' if event.source == 'screen' else 'someone says'}: {quoted(event.text)}"
+
+
+def minutes(time_s: float) -> str:
+    """The time as m:ss, with hours only where there are some."""
+    return clock(math.floor(time_s)).removesuffix(".000").removeprefix("0:").removeprefix("0")
 
 
 def short_clock(time_s: float) -> str:

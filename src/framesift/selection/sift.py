@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from framesift._utils.text import counted, duration_text, ordinal
 from framesift.selection.gcr.ground import ANCHORED, NO_FREE_FRAME, NOT_REACHED, event_frame_ranges
 from framesift.selection.scores import Ranking, min_max
 from framesift.selection.selector import Amount, Finite, Flag, Positive, Share, check_fields, check_number, selector
@@ -85,7 +84,7 @@ def sift(evidence: Evidence, budget: int, *, config: SiftConfig) -> Selection:
     share = config.share(match.stand_out)
     quota = min(int(share * budget + TIE_TOLERANCE), size)
     words = choose_events(evidence, match, config, size=quota)
-    pictures, duplicates = choose_frames(evidence, relevance, list(words), config, size=size)
+    pictures = choose_frames(evidence, relevance, list(words), config, size=size)
     shown = {index: choice.item for index, choice in words.items()}
     if config.carry:
         shown |= carried_events(match, shown.values(), list(pictures), first=budget)
@@ -104,7 +103,6 @@ def sift(evidence: Evidence, budget: int, *, config: SiftConfig) -> Selection:
             share=share,
         ),
         "cover": CoverTrace(list(map(CandidateIndex, visual)), _context_rows(context)),
-        "reasons": _reasons(evidence, match, words, pictures, duplicates, shown, quota=quota),
     }
     return Selection(make_slots(evidence, roles, carried), "", 0, trace)
 
@@ -178,8 +176,8 @@ def choose_events(evidence: Evidence, match: EventMatch, config: SiftConfig, *, 
 
 def choose_frames(
     evidence: Evidence, score: Array, taken: Sequence[int], config: SiftConfig, *, size: int
-) -> tuple[dict[int, Choice], set[int]]:
-    """Choose frames until there are `size` with those taken: frame index → choice, and the near-duplicates.
+) -> dict[int, Choice]:
+    """Choose frames until there are `size` with those taken: frame index → choice.
 
     A near-duplicate, whose cosine with a chosen frame is above the threshold, waits until no other frame is left.
     """
@@ -191,12 +189,11 @@ def choose_frames(
         mean = evidence.vectors.mean_cosine
         duplicates = DuplicateFilter(evidence.vectors, taken, mean + config.duplicate * (1.0 - mean))
     chosen: dict[int, Choice] = {}
-    held_back: set[int] = set()
     while len(taken) + len(chosen) < size:
         best = spread.best()
         if best is None and duplicates is not None:
-            held_back, duplicates = set(duplicates.found), None
-            spread.restore(np.array(sorted(held_back)))
+            spread.restore(np.array(sorted(duplicates.found)))
+            duplicates = None
         elif best is not None and duplicates is not None and not duplicates.is_cleared(best):
             leading = spread.leading(duplicates.batch)
             spread.remove(duplicates.find(leading, spread.nearest[leading]))
@@ -204,7 +201,7 @@ def choose_frames(
             chosen[best] = spread.choose(best)
             if duplicates is not None:
                 duplicates.choose(best)
-    return chosen, held_back & chosen.keys()
+    return chosen
 
 
 def carried_events(match: EventMatch, used: Iterable[int], pictures: Sequence[int], *, first: int) -> dict[int, int]:
@@ -248,49 +245,3 @@ def _event_rows(evidence: Evidence, match: EventMatch, words: Mapping[int, Choic
     numbers = evidence.event_relevance.tolist(), match.score.tolist()
     indices = map(frame_of.get, range(len(outcomes)))
     return rows_of(SiftEventRow, *event_columns(evidence), *numbers, outcomes, indices, evidence.event_lexical.tolist())
-
-
-def _reasons(
-    evidence: Evidence,
-    match: EventMatch,
-    words: Mapping[int, Choice],
-    pictures: Mapping[int, Choice],
-    duplicates: set[int],
-    shown: Mapping[int, int],
-    *,
-    quota: int,
-) -> list[dict[str, Any]]:
-    """For each frame in the order chosen, the sentences that say why."""
-    size = len(words) + len(pictures)
-    rank = {int(event): k for k, event in enumerate(match.order, 1)}
-
-    def text_rank(index: int) -> str:
-        event = shown[index]
-        return (
-            f"{ordinal(rank[event])} of {counted(len(rank), 'text')} for the question (cosine "
-            f"{evidence.event_relevance[event]:.2f}, shared words {evidence.event_lexical[event]:.2f})"
-        )
-
-    rows = []
-    for index, choice in words.items():
-        why = [
-            f"Chosen for its words: {text_rank(index)}{_apart(choice, 'text')}.",
-            f"The best text stands out by {match.stand_out:.2f}, so up to {quota} of {size} frames are for words.",
-        ]
-        rows.append({"index": CandidateIndex(index), "sentences": why})
-    for index, choice in pictures.items():
-        kind = "A visual match" if choice.score >= VISUAL_LEVEL else "Context"
-        apart = _apart(choice, "frame")
-        why = [f"{kind}: its relevance is {choice.score:.2f} on this video's scale from 0 to 1{apart}."]
-        if index in duplicates:
-            why.append("It resembles a frame chosen before it; no other candidate was left.")
-        if index in shown:
-            why.append(f"It shows what is said there: {text_rank(index)}.")
-        rows.append({"index": CandidateIndex(index), "sentences": why})
-    return rows
-
-
-def _apart(choice: Choice, kind: str) -> str:
-    if choice.nearest is None:
-        return ""
-    return f", {duration_text(choice.distance_s)} from the nearest {kind} chosen before"

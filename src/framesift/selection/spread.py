@@ -14,7 +14,7 @@ MAX_BATCH = 256  # candidates compared at once with the chosen frames
 class Choice:
     """One greedy choice and the numbers that decided: value = score − weight · nearness.
 
-    nearest: the item chosen before that lowers the value most, distance_s away; None for the first choice.
+    nearest: the item chosen before that lowers the value most; None for the first choice.
     """
 
     item: int
@@ -22,7 +22,6 @@ class Choice:
     value: float
     nearness: float
     nearest: int | None
-    distance_s: float
 
 
 class Spread:
@@ -68,7 +67,6 @@ class Spread:
             float(self.value[item]),
             float(np.exp(-distance_s / self.width_s)),
             nearest if nearest >= 0 else None,
-            distance_s,
         )
         self.remove(item)
         distances_s = np.abs(self.times_s - self.times_s[item])

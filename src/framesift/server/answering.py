@@ -1,6 +1,5 @@
 """Questions about the library's videos: selections, views for the page, reader answers and exports."""
 
-import itertools
 import threading
 import time
 from collections.abc import Generator, Iterator, Sequence
@@ -25,11 +24,10 @@ from framesift.rendering.reasons import explain
 from framesift.rendering.report.view import view_of
 from framesift.rendering.thumbnails import ReportImages
 from framesift.selection.registry import Selector, get_selector, method_for_demand, selectors
-from framesift.selection.trace import Trace
 from framesift.server.frame_images import MAX_SIDE, FrameImages, ServerBusy
 from framesift.server.models import AskRequest, ExportQuery, MethodRecord, QuestionRequest, ViewRequest
 from framesift.server.page_readers import PageReaders
-from framesift.types import ROLES, Answer, Question, Selection, Slot
+from framesift.types import Answer, Question, Selection
 from framesift.types.lookup import GIVEN_PARTS
 from framesift.types.vectors import Array
 
@@ -120,9 +118,8 @@ class Answering:
         view = view_of(selected.exhibits, images, json_text="")
         for lane, seconds, selection in zip(view["lanes"], selected.seconds, selections, strict=True):
             lane["seconds"] = seconds
-            rank = rank_frames(selection)
             for row, slot in zip(lane["frames"], selection.slots, strict=True):
-                row |= {"words": "" if slot.event is None else slot.event.text, "rank": rank[slot.index]}
+                row["words"] = "" if slot.event is None else slot.event.text
         view["warnings"] = [warning for warning in view["warnings"] if warning != selected.partial]
         return view | {"video": video.id, "duration_s": facts.duration_s, "partial": selected.partial}
 
@@ -250,22 +247,6 @@ def check_method(selector: Selector) -> None:
 
         if find_spec("pywt") is None or find_spec("scipy") is None:
             raise OptionError(f"{selector.name} needs more packages: pip install 'framesift[peers]'")
-
-
-def rank_frames(selection: Selection) -> dict[int, int]:
-    """Ranks from 1 by candidate index: spoken and visual evidence in turn, best first, then refined and context."""
-    scores = {row.index: row.score for row in Trace.of(selection).events if row.index is not None}
-    by_role: dict[str, list[int]] = {role: [] for role in ROLES}
-
-    def key(slot: Slot) -> tuple[float, int]:
-        return -(scores.get(slot.index, slot.relevance) if slot.role == "ground" else slot.relevance), slot.index
-
-    for slot in sorted(selection.slots, key=key):
-        by_role[slot.role].append(slot.index)
-    pairs = itertools.zip_longest(by_role["ground"], by_role["visual"])
-    order = [index for pair in pairs for index in pair if index is not None]
-    order += [*by_role["refined"], *by_role["context"]]
-    return {index: rank for rank, index in enumerate(order, 1)}
 
 
 def _method_options(method: str, request: QuestionRequest) -> dict[str, Any]:

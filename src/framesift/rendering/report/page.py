@@ -11,14 +11,14 @@ from typing import Any
 
 from framesift._utils.templates import csp_hash, read_asset, render_template
 from framesift._utils.text import counted, duration_text
-from framesift.rendering.palette import ROLE_COLOURS, ROLE_COLOURS_DARK
+from framesift.rendering.palette import ROLE_COLOURS, ROLE_COLOURS_DARK, ROLE_NAMES
 from framesift.types.question import option_letter
 
 ROLE_SENTENCES = {
-    "ground": "The most relevant frame of an event whose text matches the question; the text is drawn on the frame.",
-    "visual": "One of the frames most similar to the question.",
-    "context": "Covers the rest of the video: relevant, yet unlike or away from the frames selected before it.",
-    "refined": "Represents an omitted segment whose evidence value exceeds that of the context frame it replaced.",
+    "ground": "What is said or written there matches the question; the text is drawn on the frame.",
+    "visual": "The picture looks like what the question describes.",
+    "context": "Shows a part of the video between the other frames.",
+    "refined": "Shows a part of the video that the frames selected first left out.",
 }
 ASSETS = "rendering/report/assets"
 # In the order of their dependencies: each adds its functions to the global object `framesift`, the later ones use it.
@@ -107,7 +107,7 @@ class _Page:
         else:
             largest = max((len(lane["frames"]) for lane in self.lanes), default=0)
             selected = f"{len(self.lanes)} methods, each selecting up to {counted(largest, 'frame')}"
-        return f"{selected}{out_of}, {video}. Each frame has a role, which says why it was selected:"
+        return f"{selected}{out_of}, {video}. What the colours mean:"
 
     def label(self, time_s: float) -> str:
         """A time as h:mm:ss, after the name of its video where there are several."""
@@ -146,14 +146,17 @@ class _Page:
             classes.append("few")
         elif len(frames) > MANY_FRAMES:
             classes.append("many")
+        cards = [self._frame(position, k, frame) for k, frame in enumerate(frames)]
         roles = Counter(frame["role"] for frame in frames)
-        counts = ", ".join(f"{roles[role]} {role}" for role in ROLE_SENTENCES if roles[role])
+        is_folded = not is_comparison and 0 < roles["context"] < len(frames)
+        counts = ", ".join(f"{roles[role]} {ROLE_NAMES[role]}" for role in ROLE_SENTENCES if roles[role])
         return {
             "heading": self.names[position] if is_comparison else "Selected frames, in order of time",
             "counts": f"{counted(len(frames), 'frame')}: {counts}" if is_comparison else "",
             "notes": lane["notes"],
             "classes": " ".join(classes),
-            "frames": [self._frame(position, k, frame) for k, frame in enumerate(frames)],
+            "frames": [cards[k] for k, frame in enumerate(frames) if not is_folded or frame["role"] != "context"],
+            "fillers": [cards[k] for k, frame in enumerate(frames) if is_folded and frame["role"] == "context"],
         }
 
     def _frame(self, position: int, k: int, frame: Mapping[str, Any]) -> dict[str, Any]:
@@ -172,6 +175,7 @@ class _Page:
             "text": frame["text"],
             "excerpt": _shorten(frame["text"], 300),
             "why": frame["why"],
+            "details": " ".join(frame["details"]),
             "alternatives": [
                 {
                     "image": self._image(row["picture"], f"The video at {self.label(row['time_s'])}"),
@@ -253,7 +257,7 @@ def _video_facts(video: Mapping[str, Any]) -> str:
 
 def _role(role: str) -> dict[str, str]:
     """A role's name, and the known role in whose style it is shown."""
-    return {"name": role, "style": role if role in ROLE_COLOURS else "context"}
+    return {"name": ROLE_NAMES.get(role, role), "style": role if role in ROLE_COLOURS else "context"}
 
 
 def _clock(time_s: float) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from framesift._utils.requirements import installed_version
 from framesift._utils.text import counted, readable
 from framesift._utils.version import __version__
+from framesift.rendering.palette import ROLE_NAMES
 from framesift.rendering.reasons import trace_errors
 from framesift.rendering.rendered_selection import RenderedSelection, ShownVideo
 from framesift.rendering.thumbnails import ReportImages
@@ -91,7 +92,7 @@ def _frame_row(exhibit: RenderedSelection, images: ReportImages, position: int) 
     slot = frame.slot
     width, height = images.sizes[position]
     label = exhibit.label(slot.time_s)
-    alt = f"{'Damaged frame' if frame.is_damaged else 'Frame'} at {label}, {slot.role}"
+    alt = f"{'Damaged frame' if frame.is_damaged else 'Frame'} at {label}, {ROLE_NAMES[slot.role]}"
     alt += f", with the text: {frame.text[:200]}" if frame.text else ""
     return {
         "id": f"{exhibit.selection.method}-{position + 1}",
@@ -108,6 +109,8 @@ def _frame_row(exhibit: RenderedSelection, images: ReportImages, position: int) 
         "height": height,
         "alt": alt,
         "why": list(reason.why),
+        "details": list(reason.details),
+        "strength": round(reason.strength, 4),
         "nearly": [
             {
                 "time_s": other.time_s,

@@ -1,11 +1,11 @@
 // The selected frames as cards, one lane per method, each with its reasons.
 import { counted, el, redraw } from "./common.js";
-import { clock, markerPath, svgElement } from "./shared.js";
+import { clock, markerPath, roleName, svgElement } from "./shared.js";
 
 export function rolePill(role) {
   const svg = svgElement("svg", { viewBox: "-8 -8 16 16", "aria-hidden": "true" });
   svgElement("path", { d: markerPath(role, 6.5) }, svg);
-  return el("span", { className: `role role-${role}` }, svg, role);
+  return el("span", { className: `role role-${role}` }, svg, roleName(role));
 }
 
 /** A frame with the text band that a reader sees on it. */
@@ -47,11 +47,12 @@ function reasons(frame, also, onPlay) {
   const ontoggle = ({ target }) => {
     const why = frame.why.map((sentence) => el("li", { dir: "auto" }, sentence));
     const alternatives = frame.nearly.map((one) => alternative(one, onPlay));
-    const facts = `Frame ${frame.frame} of the video, at ${frame.clock}. Relevance ${frame.relevance.toFixed(4)}.`;
+    const facts = `Frame ${frame.frame} of the video, at ${frame.clock}.`;
     redraw(
       target,
       summary(),
       el("ul", { className: "why" }, why),
+      el("p", { className: "fine", dir: "auto" }, frame.details.join(" ")),
       alternatives.length ? el("h3", {}, "Alternatives") : "",
       alternatives.length ? el("ul", { className: "alternatives" }, alternatives) : "",
       el("p", { className: "fine" }, facts, also ? ` Also selected by ${also}.` : ""),
@@ -61,7 +62,7 @@ function reasons(frame, also, onPlay) {
 }
 
 function card(frame, also, { textMode, onPlay }) {
-  const name = `frame ${frame.number}, ${frame.role}${frame.damaged ? ", damaged" : ""}`;
+  const name = `frame ${frame.number}, ${roleName(frame.role)}${frame.damaged ? ", damaged" : ""}`;
   // Text that is on the frame is not repeated below it.
   const text = frame.words && frame.words !== frame.text ? frame.words : "";
   return el(
@@ -94,18 +95,29 @@ function card(frame, also, { textMode, onPlay }) {
   );
 }
 
-/** Draw all lanes side by side. options: order ("rank" or "time"), textMode, onPlay(time_s, url, id). */
+/** Draw all lanes side by side. options: order ("strength" or "time"), textMode, onPlay(time_s, url, id). */
 export function drawLanes(box, lanes, options) {
   const methodsOf = new Map();
   for (const lane of lanes)
     for (const frame of lane.frames) methodsOf.set(frame.frame, [...(methodsOf.get(frame.frame) ?? []), lane.method]);
-  const sorted = (lane) => (options.order === "rank" ? [...lane.frames].sort((a, b) => a.rank - b.rank) : lane.frames);
+  const sorted = (lane) =>
+    options.order === "strength"
+      ? [...lane.frames].sort((a, b) => b.strength - a.strength || a.time_s - b.time_s)
+      : lane.frames;
   const sections = lanes.map((lane) => {
     const also = (frame) =>
       methodsOf
         .get(frame.frame)
         .filter((method) => method !== lane.method)
         .join(", ");
+    const between = lane.frames.filter(({ role }) => role === "context");
+    const fillers = lanes.length === 1 && between.length < lane.frames.length ? between : [];
+    const list = (frames) =>
+      el(
+        "ol",
+        { className: `frames${tall}` },
+        frames.map((frame) => card(frame, also(frame), options)),
+      );
     const tall = lane.frames.some((frame) => frame.height > frame.width) ? " tall" : "";
     const notes = lane.notes.filter(Boolean).map((note) => el("li", { dir: "auto" }, note));
     return el(
@@ -114,11 +126,15 @@ export function drawLanes(box, lanes, options) {
       lanes.length > 1
         ? el("h3", {}, lane.method, el("span", { className: "count" }, counted(lane.frames.length, "frame")))
         : "",
-      el(
-        "ol",
-        { className: `frames${tall}` },
-        sorted(lane).map((frame) => card(frame, also(frame), options)),
-      ),
+      list(sorted(lane).filter((frame) => !fillers.includes(frame))),
+      fillers.length
+        ? el(
+            "details",
+            { className: "fillers", key: "fillers" },
+            el("summary", {}, `${counted(fillers.length, "more frame")} between these`),
+            list(fillers),
+          )
+        : "",
       notes.length ? el("ul", { className: "notes" }, notes) : "",
     );
   });

@@ -3,6 +3,9 @@ import { el, find, linkButton, post, redraw, request, showMessage } from "./comm
 
 const WEAKEST = "similarity";
 
+/** Whether a model can answer, and not only the comparison of vectors. */
+export const hasModel = () => [...find("reader").options].some(({ value }) => value !== WEAKEST);
+
 /** Fill the list of readers and connect the form that adds one. */
 export function setUpReaders(choices) {
   draw(choices.readers, choices.added_readers);
@@ -46,7 +49,8 @@ function draw(readers, added) {
   const label = (name) => (name === WEAKEST ? "similarity (no model, weak)" : name);
   redraw(find("reader"), ...readers.map((name) => el("option", { value: name }, label(name))));
   if (readers.includes(chosen)) find("reader").value = chosen;
-  find("no-reader").hidden = readers.some((name) => name !== WEAKEST);
+  find("no-reader").hidden = hasModel();
+  find("submit").textContent = hasModel() ? "Find the frames and answer" : "Find the frames";
   redraw(
     find("added-readers"),
     ...added.map((name) => {

@@ -4,10 +4,10 @@ import { counted, el, find, redraw, showMessage } from "./common.js";
 import { clock } from "./shared.js";
 
 const ROLE_NOTES = {
-  ground: "words match",
-  visual: "picture matches",
-  context: "rest of the video",
-  refined: "a part left out",
+  ground: "matches",
+  visual: "matches",
+  context: "the others",
+  refined: "left out first",
 };
 const TALL_WINDOW = 1000; // pixels: enough for the legend's sentences above the frames
 

@@ -224,7 +224,7 @@ export class Settings {
     for (const option of query.getAll("o").slice(0, MAX_OPTIONS)) this.addOption(option);
     this.question = (query.get("q") ?? "").trim();
     this.options = this.typedOptions;
-    find("order").value = query.get("by") === "time" ? "time" : "rank";
+    find("order").value = query.get("by") === "time" ? "time" : "strength";
     const budget = Number(query.get("n"));
     this.setBudget(Number.isInteger(budget) && budget >= 1 && budget <= MAX_BUDGET ? budget : DEFAULTS.budget);
     const available = (name, fallback) => (this.methods.get(name)?.available ? name : fallback);

@@ -7,5 +7,5 @@ import "./zoom.js";
 import "./timeline.js";
 import "./markdown.js";
 
-export const { ZOOM_KEYS, clock, drawTimeline, lengthText, markdown, markerPath, nearest, svgElement } =
+export const { ZOOM_KEYS, clock, drawTimeline, lengthText, markdown, markerPath, nearest, roleName, svgElement } =
   globalThis.framesift;

@@ -7,7 +7,7 @@ import { QuestionHistory } from "./history.js";
 import { isOpen, progressText } from "./jobs.js";
 import { setUpKeys } from "./keys.js";
 import { Player } from "./player.js";
-import { setUpReaders } from "./readers.js";
+import { hasModel, setUpReaders } from "./readers.js";
 import { drawAroundFrames, lanesOf, openLegend, scrollToResult } from "./result.js";
 import { drawExamples, Settings } from "./settings.js";
 import { drawTimeline, lengthText, nearest } from "./shared.js";
@@ -25,6 +25,7 @@ let isStale = false; // the last request failed
 let timeline = null;
 let viewRequest = null; // AbortController of the running view request
 let choices = null;
+let wantsAnswer = false; // a model is to answer once the frames are found
 let isWaiting = false; // a question waits for the video's first frames
 let askedCandidates = 0; // how many the last request could use
 let askedAt = 0;
@@ -151,6 +152,10 @@ async function ask(pressed = false) {
   }
   document.body.classList.remove("selecting");
   if (isFirst && shownRequest === body) scrollToResult();
+  if (wantsAnswer && shownRequest === body && !view.partial) {
+    wantsAnswer = false;
+    askReader();
+  }
   if (view?.partial && video.ready) changeTimer = setTimeout(ask, PAUSE_MS); // it became ready meanwhile
   return undefined;
 }
@@ -265,6 +270,7 @@ find("ask").addEventListener("submit", (event) => {
 
 function submit() {
   if (settings.submit()) {
+    wantsAnswer = hasModel();
     ask(true);
     return;
   }
@@ -331,10 +337,13 @@ async function onHistory(versions) {
   if (states(now) !== states(kept)) answers.show(now, view);
 }
 
-find("reader-form").addEventListener("submit", async (event) => {
-  event.preventDefault();
+async function askReader() {
   if (!answers.kept) await keep();
   if (answers.kept) answers.ask(find("reader").value, shownRequest);
+}
+find("reader-form").addEventListener("submit", (event) => {
+  event.preventDefault();
+  askReader();
 });
 
 for (const button of find("exports").querySelectorAll("button"))

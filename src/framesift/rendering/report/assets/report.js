@@ -1,5 +1,5 @@
 // The report: the timeline, the dialog that shows a frame, playing the video, copying the JSON.
-const { clock, drawTimeline, markdown, markerPath, setVideos, svgElement } = globalThis.framesift;
+const { clock, drawTimeline, markdown, markerPath, roleName, setVideos, svgElement } = globalThis.framesift;
 
 const data = JSON.parse(document.getElementById("data").textContent);
 const byId = (id) => document.getElementById(id);
@@ -93,7 +93,7 @@ function show(id) {
   byId("frame-title").textContent = `Frame ${shown.number} of ${shown.lane.frames.length} · ${clock(shown.time_s)}`;
   const label = dialog.querySelector(".bar .role");
   label.className = `role role-${shown.role}`;
-  label.textContent = shown.role;
+  label.textContent = roleName(shown.role);
   addMarker(label, shown.role);
   showImage(id);
   dialog

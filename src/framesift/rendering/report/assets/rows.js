@@ -9,7 +9,9 @@ const CURVE_HEIGHT = 84;
 const EVENTS_HEIGHT = 14;
 const ARC_HEIGHT = 32;
 const TRACK_HEIGHT = 36;
-const ROLES = ["ground", "visual", "context", "refined"];
+// What a role is called where people read it.
+const ROLE_NAMES = { ground: "text", visual: "picture", context: "between", refined: "added" };
+const ROLES = Object.keys(ROLE_NAMES);
 const ROLE_STEP = 13; // pixels between the sub-rows of a crowded lane
 const HIT_RADIUS = 14; // pixels around a marker that count as on it
 const TOP_OF_SCALE = 2; // of the relevance curve, in levels of chance
@@ -30,6 +32,7 @@ function markerPath(role, r) {
   return `M${-h} ${-h}H${h}V${h}H${-h}z`;
 }
 
+const roleName = (role) => ROLE_NAMES[role] ?? role;
 const round = (number) => Math.round(number * 10) / 10;
 const span = (item) => `${clock(item.start_s)} – ${clock(item.end_s)}`;
 
@@ -239,7 +242,7 @@ function drawMarkers(plot, lane, frames, yOf, crowded) {
     const marker = svgElement("g", { role: "button", class: `tl-marker role-${frame.role}` }, group);
     marker.setAttribute("transform", `translate(${round(plot.x(frame.time_s))} ${round(yOf(frame))})`);
     marker.setAttribute("tabindex", frame.id === active ? 0 : -1);
-    marker.setAttribute("aria-label", `Frame ${frame.number}, ${clock(frame.time_s)}, ${frame.role}`);
+    marker.setAttribute("aria-label", `Frame ${frame.number}, ${clock(frame.time_s)}, ${roleName(frame.role)}`);
     marker.dataset.key = frame.id;
     marker.dataset.frame = frame.id;
     marker.dataset.lane = lane.key;
@@ -298,7 +301,7 @@ function drawLane(plot, lane, top) {
 }
 
 function frameTip(frame) {
-  const title = `Frame ${frame.number} · ${clock(frame.time_s)} · ${frame.role}`;
+  const title = `Frame ${frame.number} · ${clock(frame.time_s)} · ${roleName(frame.role)}`;
   return { title, text: frame.text ?? "", image: frame.picture };
 }
 
@@ -358,5 +361,6 @@ Object.assign(globalThis.framesift, {
   drawOutside,
   frameTip,
   markerPath,
+  roleName,
   svgElement,
 });
