@@ -71,44 +71,48 @@ def test_address_without_credentials_is_accepted():
 
 
 def test_settings_with_credentials_are_rejected():
-    for name in ("reader", "namer"):
+    videotree = {"method": "videotree", "options": {"model": WITH_CREDENTIALS[2]}}
+    for settings in ({"reader": WITH_CREDENTIALS[0]}, {"namer": WITH_CREDENTIALS[0]}, videotree):
         with pytest.raises(InputError, match="contains a user, a password or query"):
-            PipelineConfig(**{name: WITH_CREDENTIALS[0]})
-    with pytest.raises(InputError, match="contains a user, a password or query"):
-        PipelineConfig(method="videotree", options={"model": WITH_CREDENTIALS[2]})
+            PipelineConfig(**settings)
 
 
-def test_every_command_rejects_credentials_and_stores_none(site, capfd):
-    for address in WITH_CREDENTIALS:
-        for arguments in (
-            ["ask", "v.mp4", "-q", "Red?", "--encoder", "test-encoder", "--reader", address],
-            ["bench", "q.jsonl", "--methods", "uniform", "--encoder", "test-encoder", "--readers", address],
-            ["select", "v.mp4", "-q", "Red?", "--method", "videotree", "--set", f"model={address}"],
-            ["corpus", "ask", "--questions", "q.jsonl", "--results", "r", "--workers", "1", "--reader", address],
-            ["select", "v.mp4", "-q", "Red?", "--method", "t-star", "--namer", address],
-            ["serve", "--port", "0", "--encoder", "test-encoder", "--reader", address],
-        ):
-            code = main(arguments)
-            output = "".join(capfd.readouterr())
-            assert code == 2 and output, (arguments, output)
-            assert PASSWORD not in output and KEY not in output, (arguments, output)
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["ask", "v.mp4", "-q", "Red?", "--encoder", "test-encoder", "--reader", "{}"],
+        ["bench", "q.jsonl", "--methods", "uniform", "--encoder", "test-encoder", "--readers", "{}"],
+        ["select", "v.mp4", "-q", "Red?", "--method", "videotree", "--set", "model={}"],
+        ["corpus", "ask", "--questions", "q.jsonl", "--results", "r", "--workers", "1", "--reader", "{}"],
+        ["select", "v.mp4", "-q", "Red?", "--method", "t-star", "--namer", "{}"],
+        ["serve", "--port", "0", "--encoder", "test-encoder", "--reader", "{}"],
+    ],
+    ids=lambda arguments: f"{arguments[0]} {arguments[-2]}",
+)
+def test_every_command_rejects_credentials_and_stores_none(site, capfd, arguments):
+    for address in WITH_CREDENTIALS[::4]:
+        code = main([argument.format(address) for argument in arguments])
+        output = "".join(capfd.readouterr())
+        assert code == 2 and output and PASSWORD not in output and KEY not in output
     files = [path for path in site.rglob("*") if path.is_file()]
     assert not (site / "r").exists() and not [path for path in files if PASSWORD.encode() in path.read_bytes()]
 
 
-def test_mistyped_command_does_not_repeat_a_password(capsys):
-    for word in (f"http://me:{PASSWORD}@host/v1", f"--readers=A=https://me:{PASSWORD}@h/v1", f"s3://K:{PASSWORD}@b/v"):
-        assert main(["ask", "v.mp4", "--budget", word]) == 2
-        assert PASSWORD not in capsys.readouterr().err
-    assert main(["ask", "v.mp4", "--budget", f"http://host/v1?key={KEY}"]) == 2
-    assert main(["ask", "v.mp4", "--api-key", KEY]) == 2
-    assert KEY not in capsys.readouterr().err
-
-
-def test_key_in_place_of_a_variable_is_not_repeated(site, capfd):
-    arguments = ["ask", "v.mp4", "-q", "Red?", "--encoder", "test-encoder", "--reader", "http://127.0.0.1:9/v1#m"]
-    assert main([*arguments, "--key-variable", KEY]) == 2
-    assert KEY not in "".join(capfd.readouterr())
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--budget", f"http://me:{PASSWORD}@host/v1"],
+        ["--budget", f"--readers=A=https://me:{PASSWORD}@h/v1"],
+        ["--budget", f"s3://K:{PASSWORD}@b/v"],
+        ["--budget", f"http://host/v1?key={KEY}"],
+        ["--api-key", KEY],
+        ["-q", "Red?", "--encoder", "test-encoder", "--reader", "http://127.0.0.1:9/v1#m", "--key-variable", KEY],
+    ],
+)
+def test_mistyped_command_does_not_repeat_a_secret(site, capfd, words):
+    assert main(["ask", "v.mp4", *words]) == 2
+    output = "".join(capfd.readouterr())
+    assert PASSWORD not in output and KEY not in output
 
 
 def test_reader_option_that_holds_a_secret_is_rejected():
@@ -151,26 +155,24 @@ def test_server_hides_a_key_that_the_reader_repeats(site, server, monkeypatch):
         assert refusal.status_code == 400 and PASSWORD not in refusal.text
 
 
-def test_video_urls_with_a_password_are_rejected(site, tmp_path):
-    for url in (f"memory://me:{PASSWORD}@bucket/v.mp4", f"s3://K:a/{PASSWORD}@bucket/v.mp4", f"https://{PASSWORD}@h/v"):
-        questions = tmp_path / "q.jsonl"
-        questions.write_text(json.dumps(QUESTION | {"video": url}) + "\n")
-        for call in (
-            lambda url=url: corpus.index([url], engine="inline", encoder="test-encoder", store=tmp_path / "store"),
-            lambda file=questions: corpus.select(
-                file, results=tmp_path / "r", engine="inline", store=tmp_path / "store"
-            ),
-        ):
-            with pytest.raises(FramesiftError, match="contains a user or a password") as caught:
-                call()
-            assert PASSWORD not in str(caught.value)
-    for url in (
-        "abfs://container@account.dfs/v.mp4",
-        "sftp://me@host/v.mp4",
-        "https://host:80/a@b.mp4",
-        "s3://b/a@b:c",
+@pytest.mark.parametrize("url", ["memory://me:{}@bucket/v.mp4", "s3://K:a/{}@bucket/v.mp4", "https://{}@h/v"])
+def test_video_urls_with_a_password_are_rejected(site, url):
+    questions, options = site / "q.jsonl", {"engine": "inline", "store": site / "store"}
+    questions.write_text(json.dumps(QUESTION | {"video": url.format(PASSWORD)}) + "\n")
+    for call in (
+        lambda: corpus.index([url.format(PASSWORD)], encoder="test-encoder", **options),
+        lambda: corpus.select(questions, results=site / "r", **options),
     ):
-        reject_login(url)
+        with pytest.raises(FramesiftError, match="contains a user or a password") as caught:
+            call()
+        assert PASSWORD not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "url", ["abfs://container@account.dfs/v.mp4", "sftp://me@host/v.mp4", "https://host:80/a@b.mp4", "s3://b/a@b:c"]
+)
+def test_video_urls_without_a_password_are_accepted(url):
+    reject_login(url)
 
 
 def test_signature_of_a_video_url_is_stored_and_shown_nowhere(site, tmp_path_factory, capfd):
