@@ -215,7 +215,7 @@ def test_prompt_asks_for_cited_times(client):
 
 
 def test_cancelled_watch_stops_and_the_next_one_resumes(client, folder, site):
-    make_video(folder / "cancelled.mp4", 6)
+    make_video(folder / "cancelled.mp4", 9)  # as no other video, whose index would be used
     arguments = {"video": "cancelled.mp4", "question": QUESTION, "budget": 2}
     with held(site) as holding:
         watch = client.start("watch", **arguments)
