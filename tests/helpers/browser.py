@@ -31,7 +31,7 @@ def open_browser() -> Iterator[Any]:
 
 # Sixteen times slower than usual: a busy machine still reads the position where playback began.
 SLOW_PLAYBACK = "addEventListener('loadedmetadata', (event) => { event.target.playbackRate = 0.0625; }, true);"
-PATIENCE_S = 60
+PATIENCE_S = 120
 
 
 def settles(page: Any, true: Callable[[], bool], seconds: float = PATIENCE_S) -> bool:
@@ -58,7 +58,7 @@ class Tab:
         self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
 
     def settles(self, true: Callable[[], bool]) -> bool:
-        """Whether it becomes true within a minute."""
+        """Whether it becomes true within two minutes."""
         return settles(self.page, true)
 
     def spills(self) -> bool:

@@ -109,7 +109,7 @@ def hold_jobs(server: RunningServer) -> HeldJobs:
     return release
 
 
-def until(condition: Any, seconds: float = 60) -> None:
+def until(condition: Any, seconds: float = 120) -> None:
     """Wait until `condition()` is true; fail after `seconds`."""
     deadline = time.monotonic() + seconds
     while not condition():
