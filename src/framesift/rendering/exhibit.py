@@ -271,7 +271,7 @@ def _find_video(folder: Path, name: str) -> Path:
     places = (folder, folder.absolute().parent, Path())
     found = next((place / Path(name).name for place in places if (place / Path(name).name).is_file()), None)
     if found is None:
-        raise InputError(f"{name} is neither in {folder} nor beside it; put it there, or use exhibit(video, selection)")
+        raise InputError(f"{name} is neither in {folder} nor beside it; put it there")
     return found
 
 

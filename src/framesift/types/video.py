@@ -1,16 +1,23 @@
 """Records of a video: its metadata, its timestamped text, and its candidate frames as vectors."""
 
+import json
 import math
+import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 
-from framesift._utils.records import read_value, shown
+from framesift._utils.files import write_bytes
+from framesift._utils.json import load_json
+from framesift._utils.records import read_record, read_value, shown
 from framesift._utils.text import clock, duration_text
 from framesift.errors import InputError
 from framesift.types.vectors import Array, UnitRows, validate_times
+
+INDEX_SCHEMA = "framesift.index/1"
 
 
 @dataclass(frozen=True)
@@ -151,12 +158,71 @@ class VideoIndex:
         """The rows of the frames that show something, with what is derived from them and shared by all questions."""
         return UnitRows(self.frames[~self.is_blank])
 
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the index to one file, in the format safetensors.
+
+        Args:
+            path: Of the file, which is replaced.
+
+        Returns:
+            The path.
+
+        Example:
+            ```python
+            fs.index("film.mp4").save("film.safetensors")
+            index = fs.VideoIndex.load("film.safetensors")
+            ```
+        """
+        from safetensors.numpy import save
+
+        facts = _IndexFacts(INDEX_SCHEMA, self.info, self.encoder, self.warnings, self.videos)
+        arrays = {name: np.ascontiguousarray(getattr(self, name)) for name in _ARRAYS}
+        return write_bytes(path, save(arrays, {"framesift": json.dumps(asdict(facts))}))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "VideoIndex":
+        """Read what `save` wrote.
+
+        Args:
+            path: Of the file.
+
+        Raises:
+            InputError: The file can't be read, or contains something else.
+        """
+        from safetensors import SafetensorError, safe_open
+
+        name = os.fspath(path)
+        try:
+            with safe_open(name, "np") as file:
+                arrays = {key: file.get_tensor(key) for key in _ARRAYS}
+                text = (file.metadata() or {}).get("framesift", "")
+        except (SafetensorError, OSError) as error:
+            raise InputError(f"{name} can't be read ({error}); expected what VideoIndex.save writes") from None
+        facts = read_record(_IndexFacts, load_json(text, name, "an index"), name)
+        if facts.schema != INDEX_SCHEMA:
+            raise InputError(f"{name} has the schema {facts.schema!r}; expected {INDEX_SCHEMA!r}")
+        return cls(info=facts.info, encoder=facts.encoder, warnings=facts.warnings, videos=facts.videos, **arrays)
+
     def __len__(self) -> int:
         return len(self.times_s)
 
     def __repr__(self) -> str:
         size = "×".join(map(str, self.frames.shape))
         return f"VideoIndex({self.info.path!r}, {duration_text(self.info.duration_s)}, frames {size}, {self.encoder!r})"
+
+
+_ARRAYS = ("times_s", "frames", "is_blank", "is_damaged")
+
+
+@dataclass(frozen=True)
+class _IndexFacts:
+    """What a file of an index contains beside arrays."""
+
+    schema: str
+    info: VideoInfo
+    encoder: str
+    warnings: tuple[str, ...]
+    videos: tuple[VideoSpan, ...]
 
 
 def _frame_flags(values: Array, name: str, count: int) -> Array:

