@@ -9,9 +9,7 @@ import numpy as np
 import pytest
 
 from framesift.video.audio import RATE, open_audio
-from helpers.sample_data import SAMPLE_DATA
 
-FILM = SAMPLE_DATA / "film" / "tears_of_steel_426.mp4"
 INSTALL = "pip install 'framesift[speech]'"
 HAS_MOONSHINE = importlib.util.find_spec("moonshine_voice") is not None
 HAS_WHISPER = importlib.util.find_spec("faster_whisper") is not None

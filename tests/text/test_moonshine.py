@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from framesift.errors import FramesiftError, InputError
 from framesift.text import moonshine
 from framesift.text.speech import recognise
-from framesift.video.audio import RATE, open_audio
-from helpers.sounds import FILM, needs_moonshine, noise, voice, write_sound
+from framesift.video.audio import RATE
+from helpers.sounds import needs_moonshine, noise, voice, write_sound
 
 TWO_CITIES = """It was the best of times, it was the worst of times, it was the age of wisdom, it was the age of
 foolishness, it was the epoch of belief, it was the epoch of incredulity, it was the season of light, it was the
@@ -146,14 +146,3 @@ def test_narration_is_recognised_without_repeated_words(tmp_path):
     recognised = re.findall(r"[a-z]+", " ".join(event.text for event in events).lower())
     expected = re.findall(r"[a-z]+", TWO_CITIES.lower())
     assert 0.9 * len(expected) <= len(recognised) <= 1.05 * len(expected)
-
-
-@pytest.mark.slow
-@needs_moonshine
-@pytest.mark.sample_data
-def test_words_of_a_movie_are_recognised_near_their_subtitles(tmp_path):
-    with open_audio(FILM) as sound:
-        events = recognise_samples(tmp_path, next(sound.blocks(32.0)).samples)
-    assert len(events) >= 4 and all(a.end_s <= b.start_s for a, b in itertools.pairwise(events))
-    passions = next(event for event in events if "passions" in event.text.lower())
-    assert 22.0 <= passions.start_s <= 26.0 and 25.0 <= passions.end_s <= 29.0

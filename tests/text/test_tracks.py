@@ -13,9 +13,7 @@ from framesift.store.store import Store
 from framesift.text.finding import TextSettings, search_events
 from framesift.text.tracks import list_tracks, read_track
 from framesift.video.frames import probe
-from helpers.sample_data import SAMPLE_DATA
 
-NASA = SAMPLE_DATA / "clips" / "nasa_13013.mp4"
 MILLISECOND = Fraction(1, 1000)
 
 
@@ -146,13 +144,3 @@ def test_damaged_clip_gives_events_or_an_input_error(tmp_path):
         (tmp_path / "b.mkv").write_bytes(data)
         with contextlib.suppress(InputError):
             assert all(read_track(tmp_path / "b.mkv", track) for track in list_tracks(tmp_path / "b.mkv"))
-
-
-@pytest.mark.sample_data
-def test_sample_clip_with_mp4_text():
-    events = read_best(NASA)
-    assert triples(events)[0] == (0.21, 4.26, "NAR: This is the optical and science segment of the Webb")
-    assert [e.text for e in events][2:] == [
-        "at NASA’s Goddard Space Flight Center in Greenbelt, Maryland.",
-        "This half of the observatory element successfully",
-    ]
