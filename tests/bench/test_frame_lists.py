@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -86,11 +87,9 @@ def test_frames_after_the_end_are_counted():
         ("r.jsonl", '{"video_id": "v", "fps": 25}'),
         ("r.csv", "video,fps\nv.mp4,25\n"),
     ],
-    ids=["object", "objects", "questions", "lines", "table"],
 )
 def test_rates_are_read_by_video_or_question(tmp_path, name, content):
-    asked = item("a", video="v.mp4")
-    asked = type(asked)(**{**asked.__dict__, "video_id": "v"})
+    asked = replace(item("a", video="v.mp4"), video_id="v")
     assert read_frame_rates(write(tmp_path / name, content), [asked]) == {"v": 25.0}
 
 

@@ -34,31 +34,8 @@ CHAT_TEMPLATE = (
 )
 
 
-def save_tokenizer(folder, extra=()):
+def save_tokenizer(folder, extra=(), **settings):
     """Bytes for words: each letter is one token, as in the real ones."""
-    from tokenizers import pre_tokenizers
-
-    specials = [*SPECIALS, *extra]
-    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
-    write_json(folder / "vocab.json", {letter: k for k, letter in enumerate(letters)})
-    (folder / "merges.txt").write_text("#version: 0.2\n", encoding="utf-8")
-    added = {
-        str(len(letters) + k): {
-            "content": token, "special": True, "lstrip": False, "rstrip": False, "normalized": False,
-            "single_word": False,
-        }
-        for k, token in enumerate(specials)
-    }  # fmt: skip
-    settings = {
-        "tokenizer_class": "Qwen2Tokenizer", "eos_token": "<|im_end|>", "pad_token": "<|endoftext|>",
-        "added_tokens_decoder": added, "additional_special_tokens": specials[1:], "unk_token": None,
-    }  # fmt: skip
-    write_json(folder / "tokenizer_config.json", settings)
-    return {token: len(letters) + k for k, token in enumerate(specials)}
-
-
-def save_tokenizer_file(folder, extra, **settings):
-    """The same vocabulary as tokenizer.json, which is what most checkpoints have."""
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
     from transformers import PreTrainedTokenizerFast
 
@@ -77,8 +54,7 @@ def save_qwen(folder):
     from transformers import Qwen2_5_VLConfig, Qwen2_5_VLForConditionalGeneration
 
     torch.manual_seed(0)
-    ids = save_tokenizer(folder, QWEN_SPECIALS)
-    (folder / "chat_template.jinja").write_text(CHAT_TEMPLATE.replace("IMAGE", QWEN_IMAGE), encoding="utf-8")
+    ids = save_tokenizer(folder, QWEN_SPECIALS, chat_template=CHAT_TEMPLATE.replace("IMAGE", QWEN_IMAGE))
     vision = {"patch_size": 14, "window_size": 56, "fullatt_block_indexes": [1], "tokens_per_second": 2}
     scaling = {"type": "mrope", "rope_type": "default", "mrope_section": [1, 1, 2]}
     config = Qwen2_5_VLConfig(
@@ -156,7 +132,7 @@ def save_qwen3(folder):
     from transformers import Qwen3VLConfig, Qwen3VLForConditionalGeneration
 
     torch.manual_seed(0)
-    ids = save_tokenizer_file(folder, QWEN_SPECIALS, chat_template=CHAT_TEMPLATE.replace("IMAGE", QWEN_IMAGE))
+    ids = save_tokenizer(folder, QWEN_SPECIALS, chat_template=CHAT_TEMPLATE.replace("IMAGE", QWEN_IMAGE))
     vision = {"patch_size": 16, "num_position_embeddings": 64, "deepstack_visual_indexes": [0]}
     rope = {"rope_type": "default", "mrope_section": [2, 1, 1], "mrope_interleaved": True, "rope_theta": 10000.0}
     config = Qwen3VLConfig(
@@ -178,7 +154,7 @@ def save_internvl(folder):
     torch.manual_seed(0)
     named = dict(zip(INTERN_NAMES, INTERN_SPECIALS, strict=True))
     template = CHAT_TEMPLATE.replace("IMAGE", "<IMG_CONTEXT>\n")
-    ids = save_tokenizer_file(folder, INTERN_SPECIALS, chat_template=template, extra_special_tokens=named)
+    ids = save_tokenizer(folder, INTERN_SPECIALS, chat_template=template, extra_special_tokens=named)
     config = InternVLConfig(
         text_config=LANGUAGE | {"model_type": "qwen3", "head_dim": 8},
         vision_config=VISION | {"image_size": [56, 56], "patch_size": [14, 14]},
@@ -196,7 +172,7 @@ def save_smolvlm(folder):
 
     torch.manual_seed(0)
     template = CHAT_TEMPLATE.replace("IMAGE", "<image>").replace("<|im_end|>", "<end_of_utterance>")
-    ids = save_tokenizer_file(folder, SMOL_SPECIALS, chat_template=template)
+    ids = save_tokenizer(folder, SMOL_SPECIALS, chat_template=template)
     config = SmolVLMConfig(
         text_config=LANGUAGE | {"model_type": "llama", "pad_token_id": 256},
         vision_config={k: v for k, v in TOWER.items() if k != "vision_use_head"} | {"image_size": 84},
@@ -216,7 +192,7 @@ def save_gemma4(folder):
     torch.manual_seed(0)
     named = {name: GEMMA_SPECIALS[k] for name, k in GEMMA_NAMES.items()}
     template = "<bos>" + CHAT_TEMPLATE.replace("<|im_end|>", "<turn|>").replace("<|im_start|>", "<|turn>")
-    ids = save_tokenizer_file(
+    ids = save_tokenizer(
         folder,
         GEMMA_SPECIALS,
         chat_template=template.replace("IMAGE", "\n\n<|image|>\n\n"),
@@ -246,7 +222,7 @@ def save_other(folder):
     from transformers import LlavaConfig, LlavaForConditionalGeneration, LlavaProcessor
 
     torch.manual_seed(0)
-    ids = save_tokenizer_file(folder, ["<image>"])
+    ids = save_tokenizer(folder, ["<image>"])
     vision = {k: v for k, v in TOWER.items() if k != "vision_use_head"} | {"projection_dim": 32}
     config = LlavaConfig(
         text_config=LANGUAGE | {"model_type": "llama"},

@@ -41,7 +41,6 @@ def test_duplicates_are_taken_from_the_more_reliable_source(case):
         [screen(43.0, 45.0, "40 YEARS LATER"), speech(43.0, 45.0, "Oh, what have I done?")],
         [speech(1.0, 2.0, "hello"), Event(9.0, 10.0, "the end")],
     ],
-    ids=["at another time", "other words at the same time", "sorted by start"],
 )
 def test_events_with_other_words_or_times_are_kept(events):
     assert merge_events(events[1:], events[:1]) == events
