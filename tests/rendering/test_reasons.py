@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 import framesift as fs
 from framesift.rendering.reasons import explain
 from framesift.types import Basis
+from framesift.types.selection import Chance
 from helpers.examples import examples
 from helpers.selection_cases import cases
 from helpers.showcase import make_selection
@@ -65,6 +66,15 @@ def test_context_states_its_similarity_to_earlier_frames(selection):
     row = next(row for row in selection.trace["cover"]["context"] if row["index"] == slot.index)
     assert f"{row['redundancy']:.2f}" in reason.details[0]
     assert "Refine kept it" in reason.details[1]
+
+
+def test_picture_below_chance_is_called_no_closer_than_chance():
+    slot = fs.Slot(0, 1.0, "visual", 0.1)
+    basis = Basis(np.array([1.0]), np.array([0.1]), 2.0, chance=Chance(0.0, 0.2, stands_out=False))
+    basis = replace(basis, times_s=np.array([1.0, 1.5]), relevance=np.array([0.1, 0.05]))
+    assert explain(fs.Selection((slot,), "topk", 1, basis=basis))[0].why[0] == (
+        "The closest of 2 frames to what the question describes, but no closer than chance."
+    )
 
 
 def test_context_covers_the_time_between_its_neighbours():

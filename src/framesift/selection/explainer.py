@@ -104,7 +104,10 @@ class Explainer:
         return (slot.relevance - self.lowest) / (self.highest - self.lowest) if self.highest > self.lowest else 0.0
 
     def picture_sentence(self, slot: Slot) -> str:
-        rank = int(self.rank[slot.index])
+        rank, chance = int(self.rank[slot.index]), self.basis.chance
+        if chance is not None and slot.relevance <= chance.high:
+            closest = "The closest" if rank == 1 else f"The {ordinal(rank)} closest"
+            return f"{closest} of {self.candidates} frames to what the question describes, but no closer than chance."
         if rank == 1:
             return "Best match for the picture that the question describes."
         return f"Looks like what the question describes: {ordinal(rank)} best of {self.candidates} frames."

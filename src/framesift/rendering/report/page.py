@@ -173,7 +173,7 @@ class _Page:
             "is_damaged": frame["damaged"],
             "image": self._image(frame["picture"], frame["alt"], size, is_lazy=is_lazy),
             "text": frame["text"],
-            "excerpt": _shorten(frame["text"], 300),
+            "excerpt": "" if frame["role"] == "ground" and frame["why"] else _shorten(frame["text"], 300),
             "why": frame["why"],
             "details": " ".join(frame["details"]),
             "alternatives": [

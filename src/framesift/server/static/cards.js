@@ -64,7 +64,8 @@ function reasons(frame, also, onPlay) {
 function card(frame, also, { textMode, onPlay }) {
   const name = `frame ${frame.number}, ${roleName(frame.role)}${frame.damaged ? ", damaged" : ""}`;
   // Text that is on the frame is not repeated below it.
-  const text = frame.words && frame.words !== frame.text ? frame.words : "";
+  const isQuoted = frame.role === "ground"; // by its reason
+  const text = frame.words && frame.words !== frame.text && !isQuoted ? frame.words : "";
   return el(
     "li",
     {
