@@ -7,6 +7,7 @@ import pytest
 
 from framesift.cli import main
 from framesift.cli.ask import print_stream
+from framesift.types import Answer
 from helpers.strict_server import StrictServer
 
 CHOICE = ("-q", "Cold?", "-o", "yes", "-o", "no")
@@ -128,6 +129,12 @@ def test_lost_stream_is_one_sentence_and_leaves_no_answer(ask, server, place, ca
     printed = capsys.readouterr()
     assert printed.out.endswith("It is cold.\n") and "was lost during the reply" in printed.err
     assert not (place / "x" / "answer.json").exists()
+
+
+def test_answer_that_was_not_streamed_is_printed(capsys):
+    print_stream([Answer("At seven.")])
+    print_stream([Answer("", parsed=False)])
+    assert capsys.readouterr().out == "Answer: At seven.\nAnswer: no answer: the reply is empty\n"
 
 
 def test_line_is_ended_when_the_stream_is_stopped(capsys):

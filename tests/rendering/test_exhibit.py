@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import framesift as fs
-from framesift.errors import InputError
+from framesift.errors import InputError, OptionError
 from framesift.rendering import rendered_selection as exhibits
 from framesift.rendering.exhibit import events_for
 from framesift.video.frames import fetch, frame_numbers, probe
@@ -75,6 +75,12 @@ def test_images_are_the_same_again_with_and_without_a_cache(video, selection, mo
     monkeypatch.setattr(exhibits, "CACHE_BYTES", cache_bytes)
     shown = fs.exhibit(video, selection)
     assert np.array_equal(arrays(shown), arrays(shown))
+
+
+@pytest.mark.parametrize(("option", "value"), [("overlay", "loud"), ("size", 0), ("size", "big")])
+def test_bad_option_is_named(video, selection, option, value):
+    with pytest.raises(OptionError, match=option):
+        fs.exhibit(video, selection, **{option: value})
 
 
 def test_selection_of_a_longer_video_is_rejected(video, selection):

@@ -143,6 +143,13 @@ def test_explanations_are_in_the_page_without_script():
     assert page.count(image_url(999)) == 1
 
 
+def test_strip_of_portrait_frames_is_tall():
+    view = make_view(methods=("gcr", "mmr"))
+    view["lanes"][1]["frames"][0] |= {"width": 54, "height": 96}
+    page = read(view)
+    assert (len(page.texts("ol", class_="strip")), len(page.texts("ol", class_="tall"))) == (2, 1)
+
+
 def test_heading_without_a_question_is_the_video_name():
     assert read(make_view(question="")).texts("h1") == ["film.mp4"]
 
