@@ -38,7 +38,16 @@ _loading = Lock()
 
 
 def encoders() -> dict[str, EncoderInfo]:
-    """All encoders by name: the built-in ones, then those of installed packages."""
+    """List the encoders of images and text.
+
+    Returns:
+        Each by name, the built-in ones, then those of installed packages: what it is and what it needs.
+
+    Example:
+        >>> import framesift as fs
+        >>> "offline" in fs.encoders()
+        True
+    """
     infos = {name: siglip.describe(name) for name in siglip.CHECKPOINTS}
     infos[offline.NAME] = offline.describe()
     for name, plugin in _from_other_packages().items():

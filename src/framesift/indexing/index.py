@@ -96,13 +96,29 @@ def index(
 ) -> VideoIndex:
     """Decode and encode a video once; later calls, in any process, read the stored index.
 
-    encoder: a name of `encoders()`, a checkpoint's folder, or any object with the encoder's methods. fps: candidates
-    per second, "auto" raises it on short clips. mode: "exact", "fast" or "keyframes", see docs/indexing.md. progress:
-    a `framesift.progress.Progress`, called with the candidates done and expected. source: the URL the video came from,
-    if `path` is a local copy. settings: the others of `IndexSettings`: store, a folder, the user's cache folder by
-    default; device; unchanged_frames: "reuse" gives a candidate that shows the same as the last encoded one that one's
-    vector; an index with all vectors serves as well; decode: "cuda" decodes on the GPU what it can, "cpu" everything on
-    the CPU, "auto" on the GPU if the encoder takes images there.
+    Args:
+        path: The file.
+        encoder: A name of `encoders()`, a checkpoint's folder, or any object with the encoder's methods.
+        fps: Candidates per second; "auto" raises it on short clips.
+        mode: "exact", "fast" or "keyframes", see docs/indexing.md.
+        progress: Called with stage, done and total: a `framesift.progress.Progress`.
+        source: The URL the video came from, if `path` is a local copy.
+        **settings: `store`, a folder, by default the user's cache folder; `device`; `unchanged_frames`: "reuse" gives a
+            candidate that shows the same as the last encoded one that one's vector; `decode`: "cuda" decodes on the GPU
+            what it can, "cpu" everything on the CPU, "auto" on the GPU if the encoder takes images there.
+
+    Returns:
+        The candidate frames as vectors.
+
+    Raises:
+        InputError: The file can't be read, or has no frame that can be decoded.
+        OptionError: A setting is unknown or out of range.
+
+    Example:
+        ```python
+        index = fs.index("film.mp4", encoder="siglip")
+        index.save("film.safetensors")
+        ```
     """
     check_names(settings, IndexSettings)
     return build_index(path, IndexSettings(encoder, fps, mode, **settings), source=source, progress=progress)

@@ -25,12 +25,27 @@ def agent_tools(
     max_budget: int = MAX_BUDGET,
     urls: UrlMode = "none",
 ) -> list[Callable[..., Any]]:
-    """The tools of `framesift mcp` as functions with signatures and docstrings, for LangChain, LlamaIndex, smolagents.
+    """Give an agent's framework the tools of `framesift mcp` as functions with signatures and docstrings.
 
-    folders: the only directories that are read. output: "blocks" returns a list of text and image_url blocks, as chat
-    APIs take them, images as JPEG data URLs; "text" only the text. max_budget: the most frames of a call. urls:
-    "files" also accepts http(s) addresses of videos. Errors are returned as text, so that the model can correct the
-    call. A call waits until a new video is indexed.
+    Args:
+        *folders: The only directories that are read.
+        output: "blocks" returns a list of text and image_url blocks, as chat APIs take them; "text" only the text.
+        config: The settings of indexing and selecting.
+        max_budget: The most frames of a call.
+        urls: "files" also accepts http(s) addresses of videos.
+
+    Returns:
+        The functions. They return errors as text, so that the model can correct the call, and wait until a new video is
+        indexed.
+
+    Raises:
+        OptionError: An option is unknown or out of range.
+
+    Example:
+        ```python
+        list_videos, watch, *_ = fs.agent_tools("videos")
+        blocks = watch("film.mp4", "Why was the launch put off?")
+        ```
     """
     if output not in ("blocks", "text"):
         raise OptionError(f"output is {output!r}; expected blocks or text")

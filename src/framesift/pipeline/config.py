@@ -141,11 +141,28 @@ RECORDS: Mapping[str, Any] = {
 
 @dataclass(frozen=True, init=False)
 class PipelineConfig:
-    """Every setting of the pipeline, checked when it is made: `PipelineConfig(encoder="siglip", budget=8)`.
+    """Every setting, checked when it is made.
 
-    Settings are given by their names, or by the record: `PipelineConfig(text=TextSettings(language="en"))`. The
-    defaults are the paper's where the paper has any. `from_file` reads JSON or YAML, `from_dict` a mapping, `to_dict`
-    gives JSON values.
+    Args:
+        **settings: By name, or by record: `PipelineConfig(text=TextSettings(language="en"))`. The defaults are the
+            paper's where the paper has any.
+
+    Attributes:
+        index: How videos are decoded and encoded.
+        text: Which timestamped text is used.
+        selection: Which frames are selected.
+        reading: How frames are shown, and who answers.
+
+    Raises:
+        OptionError: A setting is unknown or out of range.
+
+    Example:
+        >>> import framesift as fs
+        >>> config = fs.PipelineConfig(budget=8, method="gcr")
+        >>> config.replace(budget=16).selection.budget
+        16
+        >>> fs.PipelineConfig.from_dict(config.to_dict()) == config
+        True
     """
 
     index: IndexSettings

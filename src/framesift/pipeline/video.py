@@ -355,6 +355,12 @@ def select(
     Raises:
         InputError: The video, the question or an event can't be used.
         OptionError: A setting is unknown or out of range.
+
+    Example:
+        ```python
+        found = fs.select("film.mp4", "Why was the launch put off?", budget=8)
+        selection = fs.select(fs.VideoIndex.load("film.safetensors"), "Why was the launch put off?")
+        ```
     """
     if isinstance(video, VideoIndex):
         return select_many(video, [question], events=() if events is None else events, windows=[window], **settings)[0]
@@ -388,6 +394,15 @@ def select_many(
 
     Returns:
         The frames for each question.
+
+    Raises:
+        InputError: The index, a question or an event can't be used.
+        OptionError: A setting is unknown or out of range.
+
+    Example:
+        ```python
+        first, second = fs.select_many(index, ["Who speaks first?", "What is on the table?"], budget=8)
+        ```
     """
     if not isinstance(index, VideoIndex):
         raise InputError(f"the index is {shown(index)}; expected a framesift.VideoIndex, as framesift.index returns")
@@ -423,6 +438,13 @@ def ask(
     Raises:
         InputError: There is no question, or the frames can't be read.
         ReaderError: The reader can't be reached, or fails.
+
+    Example:
+        ```python
+        found = fs.select("film.mp4", "Why was the launch put off?")
+        print(fs.ask(found, reader="http://localhost:8000/v1").text)
+        print(fs.ask("film.mp4", "Who speaks first?", reader="http://localhost:8000/v1", budget=8).text)
+        ```
     """
     if isinstance(shown, str | os.PathLike) and os.path.isdir(shown):
         shown = open_exhibit(shown)

@@ -111,7 +111,16 @@ def check_reader(reader: "str | Reader", **options: object) -> None:
 
 
 def readers() -> dict[str, str]:
-    """List the readers: what to pass as `reader`, and a line of description."""
+    """List the readers.
+
+    Returns:
+        What to pass as `reader`, and a line of description.
+
+    Example:
+        >>> import framesift as fs
+        >>> fs.readers()["similarity"]
+        "weak: the index's own encoder compares options with frames; needs no model"
+    """
     from framesift.readers.local import CHECKPOINTS
 
     listed = {"http://HOST:PORT/v1[#MODEL]": "an OpenAI-type server: vLLM, SGLang, llama.cpp, Ollama, a paid API"}

@@ -233,6 +233,12 @@ def exhibit(
 
     Raises:
         InputError: The video can't be read, or is not that of the selection.
+
+    Example:
+        ```python
+        fs.exhibit("film.mp4", selection, size=720).save("evidence")
+        again = fs.exhibit("evidence")
+        ```
     """
     if selection is None:
         return open_exhibit(video)

@@ -71,9 +71,16 @@ MODULES = (
 
 
 def selectors() -> dict[str, Selector]:
-    """Every selector by name: the built-in ones, then those of installed packages.
+    """List the selectors.
 
-    One of another package that can't be used is among them, with the reason as its `problem`.
+    Returns:
+        Each by name, the built-in ones, then those of installed packages; one that can't be used has the reason as its
+        `problem`.
+
+    Example:
+        >>> import framesift as fs
+        >>> fs.selectors()["topk"].needs
+        ()
     """
     return _built_in() | _from_other_packages()
 
@@ -86,11 +93,27 @@ def select_frames(
     lookup: Lookup | None = None,
     **options: object,
 ) -> Selection:
-    """Select min(budget, N) distinct frames of the evidence, in chronological order.
+    """Select frames from arrays: min(budget, N) distinct frames of the evidence, in order of time.
 
-    method: a name of `selectors()`, or a function `(evidence, budget, *, option=default, …) → Selection`.
-    lookup: what selectors that look at frames, detect or ask may use. options: those of that selector, each with a
-    default; the detector, network and models of the lookup can be given as such.
+    Args:
+        evidence: The arrays of one question.
+        budget: How many frames.
+        method: A name of `selectors()`, or a function `(evidence, budget, *, option=default, …) → Selection`.
+        lookup: What selectors that look at frames, detect or ask may use: a `framesift.types.Lookup`.
+        **options: Those of the selector; the detector, network and models of the lookup can be given as such.
+
+    Returns:
+        The frames, with the decisions behind them in `trace`.
+
+    Raises:
+        BudgetError: The budget is not a whole number of at least 1.
+        OptionError: The selector has no such option, or its value is out of range.
+
+    Example:
+        >>> import framesift as fs
+        >>> evidence = fs.Evidence([0.0, 1.0, 2.0], 3.0, scores=[0.1, 0.9, 0.5])
+        >>> fs.select_frames(evidence, budget=2, method="topk").indices
+        [1, 2]
     """
     selector = get_selector(method)
     check_options(selector.name, options, selector.options)

@@ -47,12 +47,26 @@ Function = Callable[..., Selection]
 
 @dataclass(frozen=True)
 class Selector:
-    """A selector: `run` calls its function `(evidence, budget, *, option=default, …)` with checked options.
+    """A method that selects frames: a function `(evidence, budget, *, option=default, …)` and what is known of it.
 
-    A parameter `lookup` gets a Lookup; parts: those of it that can be given as options. config: a record whose fields
-    are the options, passed as `config`. paper: where it was published. needs: keys of NEEDS, the inputs it uses beyond
-    the relevance of each frame. gives_text: it decides which frames carry text, so that no other frame gets any.
-    explainer: gives the reasons. package: that of a plug-in; problem: why it can't be used.
+    Attributes:
+        name: What to pass as `method`.
+        function: A parameter `lookup` gets a `framesift.types.Lookup`.
+        summary: A line of description.
+        paper: Where it was published.
+        needs: The inputs it uses beyond the relevance of each frame.
+        parts: Of the lookup, those that can be given as options.
+        config: A record whose fields are the options, passed as `config`.
+        gives_text: Whether it decides which frames carry text, so that no other frame gets any.
+        explainer: Gives the reasons.
+        is_built_in: Whether it comes with this package.
+        package: That of a plug-in.
+        problem: Why it can't be used.
+
+    Example:
+        >>> import framesift as fs
+        >>> fs.selectors()["topk"].name
+        'topk'
     """
 
     name: str

@@ -97,10 +97,26 @@ def find_events(
     """Find the timestamped text of a video.
 
     The first of these with any text is used: the named file, a subtitle file beside the video, an embedded track,
-    speech. What is recognised is stored. settings: subtitles, a file, "auto" or "none"; with `language`, text in other
-    languages is not used: if there is only such text, InputError; text on the screen is added with `screen_text`.
-    recognise_speech: False, True (if there is no other text) or the name of an engine. progress: a
-    `framesift.progress.Progress`, in seconds of the video.
+    speech. What is recognised is stored.
+
+    Args:
+        video: The file.
+        recognise_speech: False, True (if there is no other text) or the name of an engine.
+        store: The folder of what is recognised.
+        progress: Called with stage, done and total, in seconds of the video.
+        **settings: `subtitles`, a file, "auto" or "none"; `language`: text in others is not used; `screen_text`: text
+            on the screen is added.
+
+    Returns:
+        The events, sorted by start; none where there is no text.
+
+    Raises:
+        InputError: The video can't be read, or has text in other languages only.
+
+    Example:
+        ```python
+        events = fs.find_events("film.mp4", language="en", recognise_speech=False)
+        ```
     """
     check_names(settings, TextSettings)
     engine = recognise_speech if isinstance(recognise_speech, str) else AUTO if recognise_speech else NONE

@@ -11,8 +11,28 @@ from framesift.types.question import option_letter
 class Answer:
     """The answer of a reader to one question.
 
-    With options: `choice` (the option's position) and `text` (its words) when the reply names exactly one, else None
-    and `parsed` False. Without: `text` is the free answer. `raw`: the unmodified reply, which is untrusted text.
+    Attributes:
+        text: The words of the chosen option, or the free answer.
+        choice: The position of the option that the reply names, from 0; None where it names none, or several.
+        raw: The unmodified reply, which is untrusted text.
+        parsed: Whether the reply was understood.
+        times_s: Of the frames given to the reader.
+        tokens: Of prompt and reply together.
+        seconds: How long it took.
+        frames: The numbers of those frames in the video, from 0.
+        reader: Its name.
+        text_mode: How the events' text was shown.
+        note: One sentence for the user: a problem with the reply, or a limit of the reader.
+        time_format: How the frames' times were written; empty for a reader that does not say.
+        frames_as: "video" or "pictures"; empty for a reader that does not say.
+        videos: Of several videos, the name of each frame's; `times_s` are on their joint timeline.
+        video_times_s: Of several videos, each frame's time in its own.
+        exhibit: The frames given to the reader.
+
+    Example:
+        >>> import framesift as fs
+        >>> fs.Answer("The wind", choice=1).letter
+        'B'
     """
 
     text: str

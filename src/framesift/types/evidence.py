@@ -24,15 +24,28 @@ NO_VECTORS = "pass frames and query, or use a selector that needs none, such as 
 class Evidence:
     """The input of a selector for one question: arrays, validated and normalised here.
 
-    times_s (N,) seconds, ascending in [start_s, duration_s]; frames (N, D) image vectors; query (D,) the question's
-    text vector; events with event_features (E, D), their text vectors; visual_demand d_q in [0, 1]. start_s and
-    duration_s: the video's start and end, or those of the window that is considered. Vectors may be given as `UnitRows`
-    (`VideoIndex.vectors`), so that questions share what is computed from them.
+    Attributes:
+        times_s: (N,) seconds, ascending in [start_s, duration_s].
+        duration_s: The end of the video, or of the window that is considered.
+        frames: (N, D) image vectors, or `UnitRows` (`VideoIndex.vectors`), so that questions share what is computed.
+        query: (D,) the question's text vector.
+        events: The timestamped text; what is outside is dropped, with its vectors and scores.
+        event_features: (E, D) the events' text vectors.
+        visual_demand: d_q, from 0 (text) to 1 (visual).
+        scores: (N,) in place of the cosines of frames and query; selectors that use nothing else need no vectors then.
+        event_scores: (E,) in place of the cosines of events and query.
+        lexical_scores: (E,) the words each event shares with the question, from 0 to about 1.
+        start_s: The start of the video, or of the window.
+        event_positions: (E,) the places of the events in the list given, or in the list of which that one was a part.
+        events_outside: How many were dropped.
 
-    scores (N,) and event_scores (E,) replace the cosines with the query; selectors that use nothing else need no
-    vectors then. lexical_scores (E,): the words each event shares with the question, from 0 to about 1. Events outside
-    are dropped, with their vectors and scores: events_outside counts them, and event_positions (E,) are the places of
-    the others in the list given, or in the list of which that one was a part.
+    Raises:
+        InputError: An array has another shape than expected, or values out of range.
+
+    Example:
+        >>> import framesift as fs
+        >>> fs.Evidence([0.0, 1.0], 2.0, frames=[[1, 0], [0, 1]], query=[1, 1]).relevance.round(2).tolist()
+        [0.71, 0.71]
     """
 
     times_s: Array

@@ -34,7 +34,23 @@ class CandidateIndex(int):
 
 @dataclass(frozen=True)
 class Slot:
-    """One selected frame: its index among the candidates, its role, and the event rendered on it, if any."""
+    """One selected frame.
+
+    Attributes:
+        index: Its position among the candidates.
+        time_s: When it is shown.
+        role: "ground", "visual", "context" or "refined".
+        relevance: How well the image matches the question.
+        event: The text rendered on it, if any.
+
+    Raises:
+        InputError: The role is unknown.
+
+    Example:
+        >>> import framesift as fs
+        >>> fs.Slot(3, 12.5, "ground", 0.2, fs.Event(12, 14, "The wind.")).text
+        'The wind.'
+    """
 
     index: int
     time_s: float
@@ -158,10 +174,23 @@ class _StoredBasis:
 
 @dataclass(frozen=True)
 class Selection:
-    """The selected frames in chronological order; `trace` (JSON values only) states what was decided and why.
+    """The selected frames of an index or of arrays: a sequence of `Slot`, in order of time.
 
-    basis: the data it was made from. warnings: what was lost, guessed or odd in the video and its text. Both are
-    ignored in comparisons.
+    Attributes:
+        slots: The frames.
+        method: The name of the selector.
+        budget: How many were asked for.
+        trace: What was decided and why, JSON values only.
+        basis: The data it was made from; ignored in comparisons.
+        warnings: What was lost, guessed or odd in the video and its text; ignored in comparisons.
+
+    Example:
+        >>> import framesift as fs
+        >>> selection = fs.Selection((fs.Slot(3, 12.5, "visual", 0.2),), "mine", budget=1)
+        >>> [slot.time_s for slot in selection]
+        [12.5]
+        >>> fs.Selection.from_json(selection.to_json()) == selection
+        True
     """
 
     slots: tuple[Slot, ...]

@@ -33,7 +33,24 @@ class SubtitleTrack:
 
 @dataclass(frozen=True)
 class VideoInfo:
-    """Metadata of a video file; sizes as displayed, times as a player shows them."""
+    """Metadata of a video file; sizes as displayed, times as a player shows them.
+
+    Attributes:
+        path: The file.
+        duration_s: Its length.
+        width: In pixels.
+        height: In pixels.
+        fps: Frames per second.
+        codec: As FFmpeg names it.
+        start_s: The container's start time, which counts as 0 here.
+        has_audio: Whether it has a sound track.
+        subtitle_tracks: Inside the file.
+
+    Example:
+        >>> import framesift as fs
+        >>> fs.VideoInfo("film.mp4", duration_s=600.0).duration_s
+        600.0
+    """
 
     path: str
     duration_s: float
@@ -76,7 +93,22 @@ def time_label(videos: Sequence[VideoSpan], time_s: float, text: Callable[[float
 
 @dataclass(frozen=True)
 class Event:
-    """A time interval and its text."""
+    """A time interval and its text.
+
+    Attributes:
+        start_s: Its start in seconds.
+        end_s: Its end.
+        text: What is said or shown.
+        source: Where it came from.
+
+    Raises:
+        InputError: A time is no number, or the end is before the start.
+
+    Example:
+        >>> import framesift as fs
+        >>> fs.Event(12.0, 14.5, "The wind was too strong.").source
+        'subtitles'
+    """
 
     start_s: float
     end_s: float
@@ -127,11 +159,26 @@ class EventList(tuple[Event, ...]):
 class VideoIndex:
     """The candidate frames of one video, encoded once for any number of questions.
 
-    times_s (N,) float64 ascending; frames (N, D) unit rows; encoder: the name of the encoder that made them.
-    is_blank (N,) bool: frames that show nothing (black, white, a fade); is_damaged (N,) bool: frames decoded with
-    errors that are candidates because no other frame covers their minute. warnings: what was uncertain or damaged in
-    the video. build_seconds: time spent building the index, None where several runs built it. `vectors` holds the same
-    rows with what is derived from them and shared by all questions. videos: those of a joint index, in order.
+    Attributes:
+        info: Facts about the file.
+        times_s: (N,) float64, ascending.
+        frames: (N, D) unit rows.
+        encoder: The name of the encoder that made them.
+        warnings: What was uncertain or damaged in the video.
+        build_seconds: Time spent building the index; None where several runs built it.
+        is_blank: (N,) bool: frames that show nothing (black, white, a fade).
+        is_damaged: (N,) bool: frames decoded with errors that are candidates because no other covers their minute.
+        videos: Those of a joint index, in order.
+        vectors: The same rows, with what is derived from them and shared by all questions.
+
+    Raises:
+        InputError: An array has another shape than expected.
+
+    Example:
+        >>> import framesift as fs
+        >>> index = fs.VideoIndex(fs.VideoInfo("film.mp4", 2.0), [0.0, 1.0], [[1, 0], [0, 1]], "mine")
+        >>> len(index)
+        2
     """
 
     info: VideoInfo

@@ -14,10 +14,21 @@ from framesift.types.vectors import Array
 
 @dataclass(frozen=True)
 class Window:
-    """The part of a video with from_s ≤ time ≤ to_s. Times are seconds, or texts such as "10:00".
+    """The part of a video with from_s ≤ time ≤ to_s.
 
-    to_s: None, or any time after the video's end, is its end. `Window.until(t)` is the causal case, a question at time
-    t about what came before.
+    Attributes:
+        from_s: Its start, in seconds or as a text such as "10:00".
+        to_s: Its end; None, or any time after the video's end, is that end.
+
+    Raises:
+        OptionError: The end is not after the start.
+
+    Example:
+        >>> import framesift as fs
+        >>> fs.Window("10:00", "11:30").to_s
+        690.0
+        >>> fs.Window.until(60).from_s  # the causal case: a question at this time about what came before
+        0.0
     """
 
     from_s: float = 0.0

@@ -82,10 +82,24 @@ def read_events(
     language: str | None = None,
     duration_s: float | None = None,
 ) -> list[Event]:
-    """Read the events of a subtitle file, sorted by start: at least one, or InputError.
+    """Read the events of a subtitle file, sorted by start.
 
-    offset_s is added to every time. language is preferred where one file holds several. duration_s is that of the
-    video: it closes open ends, and events outside it are clipped or dropped.
+    Args:
+        path: The file, in any of the formats of docs/text.md.
+        offset_s: Added to every time.
+        language: Preferred where one file holds several.
+        duration_s: Of the video: it closes open ends, and events outside it are clipped or dropped.
+
+    Returns:
+        The events, at least one.
+
+    Raises:
+        InputError: The file can't be read, or contains no event.
+
+    Example:
+        >>> import framesift as fs
+        >>> fs.read_events("clip.srt")[0].text
+        'The wind was too strong.'
     """
     return read_report(path, offset_s=offset_s, language=language, duration_s=duration_s)[0]
 
