@@ -13,7 +13,7 @@ from framesift.types.video import time_label
 
 # A selector may attach a text to frames this near to it; farther away, the video has no frame at the text's time.
 TEXT_REACH_S = 2.0
-MATCH = 0.5  # strength from which the picture of a frame is called a match
+MATCH = 0.5  # strength of a frame at the level of chance; without that, from which its picture is called a match
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Explainer:
         """What the frame is shown for, in sentences for anyone."""
         if slot.role == "ground" and slot.event is not None:
             return (f"Shown because {says(slot.event)}",)
-        is_match = slot.role == "visual" and self.strength(slot) >= MATCH
+        is_match = slot.role == "visual" and self.scaled(slot) >= MATCH
         return (self.picture_sentence(slot) if is_match else self.cover_sentence(slot),)
 
     def beside(self, slot: Slot) -> tuple[str, ...]:
@@ -101,6 +101,13 @@ class Explainer:
             return min(max(self.events[self.event_rank[slot.index] - 1].score, 0.0), 1.0)
         if slot.role == "ground" and slot.index in self.trace.picked:
             return 1.0 - self.trace.picked.index(slot.index) / len(self.trace.picked)
+        chance = self.basis.chance
+        if chance is not None and chance.high > chance.low:
+            return min(max(MATCH * (slot.relevance - chance.low) / (chance.high - chance.low), 0.0), 1.0)
+        return self.scaled(slot)
+
+    def scaled(self, slot: Slot) -> float:
+        """The relevance of the frame's picture, from 0 for the least of the video to 1 for the best."""
         return (slot.relevance - self.lowest) / (self.highest - self.lowest) if self.highest > self.lowest else 0.0
 
     def picture_sentence(self, slot: Slot) -> str:
