@@ -29,6 +29,7 @@ MOST_NAMED = 5
 # the sync byte in each.
 _TS_PACKETS = ((188, 0), (192, 4), (204, 0))
 _TS_SYNC = 0x47
+_EBML, _SEGMENT = b"\x1a\x45\xdf\xa3", b"\x18\x53\x80\x67"  # the starts of a Matroska file and of its segment
 _TS_CHECKED = 5  # sync bytes that must be in place
 
 _MP4_BOXES = frozenset(
@@ -158,7 +159,7 @@ def _read_ends(video: OpenedVideo) -> tuple[float | None, float]:
 
 
 def _is_incomplete(path: str) -> bool:
-    """Whether the file ends before a packet or a box that it starts, by their sizes, which few formats have."""
+    """Whether the file ends before a packet, a box or a segment that it starts; False for formats without sizes."""
     with suppress(OSError, struct.error), open(path, "rb") as file:
         size = os.fstat(file.fileno()).st_size
         head = file.read(16)
@@ -166,6 +167,8 @@ def _is_incomplete(path: str) -> bool:
             return any(end > size for end in _box_ends(file, size))
         if head[:4] == b"RIFF":
             return int.from_bytes(head[4:8], "little") + 8 > size + _RIFF_SLACK
+        if head[:4] == _EBML:
+            return _segment_end(file) > size
         return _ts_remainder(file, size) != 0
     return False
 
@@ -182,6 +185,25 @@ def _box_ends(file: BinaryIO, size: int) -> Iterator[int]:
             return
         at += length
         yield at
+
+
+def _segment_end(file: BinaryIO) -> int:
+    """The end of the segment of a Matroska file; 0 if its size is not stored."""
+    file.seek(4)
+    length, _ = _ebml_size(file)
+    file.seek(length, os.SEEK_CUR)
+    if file.read(4) != _SEGMENT:
+        return 0
+    length, is_known = _ebml_size(file)
+    return file.tell() + length if is_known else 0
+
+
+def _ebml_size(file: BinaryIO) -> tuple[int, bool]:
+    """A length of Matroska: as many further bytes as the first has leading zeros; all ones: unknown."""
+    (first,) = struct.unpack("B", file.read(1))
+    further = 8 - first.bit_length()
+    value = int.from_bytes(bytes([first & (0x7F >> further)]) + file.read(further), "big")
+    return value, value != (1 << 7 * (further + 1)) - 1
 
 
 def _ts_remainder(file: BinaryIO, size: int) -> int:
