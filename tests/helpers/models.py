@@ -1,4 +1,4 @@
-"""A model that replies to the prompts of selectors by rule, and a lookup for a question."""
+"""What selectors look things up with: a model that replies by rule, a network, a detector, the lookup of a question."""
 
 import hashlib
 from itertools import pairwise
@@ -7,6 +7,7 @@ import numpy as np
 
 import framesift as fs
 from framesift.types import Lookup
+from helpers.detector_scenes import ColourDetector
 
 QUESTION = fs.Question("Who opens the door?", ["the man", "the dog"])
 
@@ -71,6 +72,26 @@ def make_lookup(dim, question=QUESTION, **parts):
         return np.array([np.random.default_rng(digest([text])).standard_normal(dim) for text in texts])
 
     return Lookup(question=question, encode_texts=encode_texts, **parts)
+
+
+class HalfNegated:
+    """A network that negates the second half of every vector."""
+
+    name = "half-negated"
+
+    def embed(self, frames):
+        return frames * np.where(np.arange(frames.shape[1]) < frames.shape[1] // 2, 1, -1)
+
+
+def options_for(method, model=None):
+    """The options that a selector can't do without."""
+    given = {
+        "detector": ColourDetector(),
+        "network": HalfNegated(),
+        "lengths": 10.0,
+        "model": model or random_model(),
+    }
+    return {name: given[name] for name in fs.selectors()[method].options if name in given}
 
 
 def digest(parts):

@@ -21,16 +21,16 @@ class Case:
     budget: int
     options: dict = field(default_factory=dict)
 
-    def evidence(self, dtype=np.float64, order=None) -> fs.Evidence:
-        order = list(range(len(self.events))) if order is None else order
+    def evidence(self, dtype=np.float64, **more) -> fs.Evidence:
         return fs.Evidence(
             times_s=np.asarray(self.times),
             duration_s=self.duration,
             frames=self.frames.astype(dtype),
             query=self.query.astype(dtype),
-            events=[fs.Event(start, end, f"event {k}") for k in order for start, end in [self.events[k]]],
-            event_features=self.event_vectors[order].astype(dtype) if self.events else None,
+            events=[fs.Event(start, end, f"event {k}") for k, (start, end) in enumerate(self.events)],
+            event_features=self.event_vectors.astype(dtype) if self.events else None,
             visual_demand=self.demand,
+            **more,
         )
 
     def select(self, **kwargs) -> fs.Selection:
@@ -89,12 +89,8 @@ def cases(draw, max_frames=24):
     share = st.sampled_from([0.0, 0.125, 0.25, 0.3, 0.5, 1.0])
     names = ("alpha_ground", "alpha_visual", "alpha_refine", "gate", "mmr_weight")
     options = {name: draw(share) for name in names if draw(st.booleans())}
-    if draw(st.booleans()):
-        options["visual_gap_s"] = draw(st.sampled_from([0.0, 1.0, 2.5]))
-    if draw(st.booleans()):
-        options["top_mean"] = draw(st.integers(1, 4))
-    if draw(st.booleans()):
-        options["without"] = draw(st.sampled_from(["", "ground", "cover", "refine"]))
+    options["visual_gap_s"] = draw(st.sampled_from([0.0, 1.0, 2.5]))
+    options["top_mean"] = draw(st.integers(1, 4))
     return Case(
         times=times.tolist(),
         duration=duration,

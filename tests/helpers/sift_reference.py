@@ -3,6 +3,7 @@
 import math
 
 from helpers.gcr_reference import TIE_TOLERANCE, dot, first_best, min_max, ranked, unit
+from helpers.selector_references import frames_of
 
 
 def percentile(values, share):
@@ -18,12 +19,6 @@ def nearness(time, chosen, width):
     return max((math.exp(-abs(time - other) / width) for other in chosen), default=0.0)
 
 
-def event_frames(times, start, end):
-    inside = [i for i, time in enumerate(times) if start <= time <= end]
-    middle = (start + end) / 2
-    return inside or [min(range(len(times)), key=lambda i: (abs(times[i] - middle), i))]
-
-
 def sift_reference(case, lexical, options):
     """Frame index → role, and frame index → event whose text it shows."""
     times, budget, o = case.times, case.budget, options
@@ -31,7 +26,7 @@ def sift_reference(case, lexical, options):
     vectors, query = [unit(frame) for frame in case.frames.tolist()], unit(case.query.tolist())
     cosines = [dot(vector, query) for vector in vectors]
     relevance = min_max(cosines)
-    frames_of = [event_frames(times, start, end) for start, end in case.events]
+    inside_of = [frames_of(times, start, end) for start, end in case.events]
     middles = [(start + end) / 2 for start, end in case.events]
     by_start = sorted(range(len(case.events)), key=lambda k: (case.events[k][0], k))
     score, standing_out, quota = [], [], 0
@@ -53,7 +48,7 @@ def sift_reference(case, lexical, options):
     while pending and len(shown) < quota:
         event = first_best(pending, lambda k: score[k] - o["event_weight"] * nearness(middles[k], taken, o["width_s"]))
         pending.remove(event)
-        if free := [i for i in frames_of[event] if i not in shown]:
+        if free := [i for i in inside_of[event] if i not in shown]:
             shown[first_best(free, lambda i: cosines[i])] = event
             taken.append(middles[event])
     words = list(shown)
@@ -80,7 +75,7 @@ def sift_reference(case, lexical, options):
     if o["carry"]:
         best = ranked(by_start, lambda k: score[k])[:budget]
         for index in pictures:
-            inside = [k for k in best if k in standing_out and index in frames_of[k] and k not in shown.values()]
+            inside = [k for k in best if k in standing_out and index in inside_of[k] and k not in shown.values()]
             shown |= {index: inside[0]} if inside else {}
     roles = {i: "visual" if relevance[i] >= 0.5 else "context" for i in pictures} | dict.fromkeys(words, "ground")
     return roles, shown

@@ -12,8 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from framesift.selection.gcr import cover
-from framesift.selection.gcr.cover import fill_by_mmr, top_frames
-from framesift.selection.scores import Ranking
+from framesift.selection.gcr.cover import fill_by_mmr
 from framesift.selection.similarity_cache import SimilarityCache
 from framesift.types.vectors import TIE_TOLERANCE, UnitRows, merge_ties
 from helpers.examples import examples
@@ -40,21 +39,13 @@ def test_pool_sizes_do_not_change_the_selection(case, pool_size, leaders, max_cl
         assert_same(case.select(), expected)
 
 
-@pytest.mark.parametrize("noise", [0.0, 0.02, 0.3])
-def test_mmr_on_long_videos_matches_the_reference(noise):
-    for seed in range(6):
-        rng = np.random.default_rng(seed)
-        shot = np.sort(rng.integers(0, 150, 1500))
-        frames = 1.0 + rng.standard_normal((150, 24))[shot] + noise * rng.standard_normal((1500, 24))
-        vectors = UnitRows(frames.astype(np.float32))
-        relevance = merge_ties(vectors.products(rng.standard_normal((1, 24)))[:, 0])
-        core = rng.choice(1500, rng.integers(0, 12), replace=False).tolist()
-        expected = reference_mmr(relevance, vectors.rows.astype(np.float64), core, 60)
-        assert fill_by_mmr(relevance, vectors, core, size=60, weight=0.5).selected == expected, seed
-
-
 VECTORS = {
     "noise": lambda rng, count, dim: rng.standard_normal((count, dim)),
+    "shots": lambda rng, count, dim: (
+        1.0
+        + rng.standard_normal((99, dim))[np.sort(rng.integers(0, 99, count))]
+        + rng.choice([0.02, 0.3]) * rng.standard_normal((count, dim))
+    ),
     "walk": lambda rng, count, dim: np.cumsum(rng.standard_normal((count, dim)), axis=0),
     "static": lambda rng, count, dim: 1.0 + 1e-6 * rng.standard_normal((count, dim)),
     "slides": lambda rng, count, dim: rng.standard_normal((9, dim))[np.sort(rng.integers(0, 9, count))],
@@ -100,21 +91,6 @@ def test_selection_leaves_the_threads_of_the_blas_idle():
     command = [sys.executable, "-c", OTHER_THREADS]
     found = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
     assert found.stdout == "[True, True]\n"
-
-
-RANKING = Ranking(np.array([0.9, 0.8, 0.1, 0.7, 0.6]))
-
-
-def test_top_frames_keep_the_minimum_gap():
-    assert top_frames(RANKING, np.arange(5.0), (), size=3, gap_s=2.0) == [0, 3]
-
-
-def test_top_frames_skip_taken_frames():
-    assert top_frames(RANKING, np.arange(5.0), {0}, size=2) == [1, 3]
-
-
-def test_top_frames_of_size_zero_are_none():
-    assert top_frames(RANKING, np.arange(5.0), (), size=0) == []
 
 
 @settings(max_examples=examples(200), deadline=None)

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from framesift import Event, Evidence, Lookup, select_frames
+from framesift import Event, Evidence, select_frames
 from framesift.errors import InputError, OptionError
 from framesift.selection.looking.access import Access, parse_json
+from framesift.types import Lookup
 
 EVIDENCE = Evidence([0.0, 1.0], 2.0, np.eye(2), [1.0, 0.0])
 
@@ -18,29 +19,13 @@ def test_calls_are_counted_up_to_the_limit():
         access.ask("d")
 
 
-def test_calls_can_be_refused_before_the_first():
-    asked = []
-    access = Access(EVIDENCE, Lookup(model=asked.append, method="dig"), 4)
-    with pytest.raises(OptionError, match="needs 5 model calls"):
-        access.require_calls(5)
-    assert asked == []
-
-
-def test_a_missing_model_is_an_error_that_says_how_to_pass_one():
+def test_a_missing_or_unusable_model_is_an_error():
     with pytest.raises(InputError, match=r"himu asks a model: pass model='http://HOST:PORT/v1'"):
         Access(EVIDENCE, Lookup(method="himu"), 1).ask("a")
     with pytest.raises(InputError, match="model is 3; expected an address"):
         Lookup(model=3)
-
-
-def test_a_reply_that_is_not_text_is_an_error():
     with pytest.raises(InputError, match="the model returned NoneType; expected a text"):
         Access(EVIDENCE, Lookup(model=lambda parts: None), 1).ask("a")
-
-
-def test_a_missing_question_is_an_error():
-    with pytest.raises(InputError, match="himu needs the question's words"):
-        Lookup(method="himu").require("question")
 
 
 def test_a_model_is_named_in_traces():

@@ -64,11 +64,8 @@ def test_weights_are_parsed_from_the_reply():
     assert LanguageModelNamer(lambda _: "no idea").weigh(fs.Question("Why?")) is None
 
 
-def test_text_instead_of_phrases_is_rejected():
+def test_texts_and_unknown_relations_are_rejected():
     with pytest.raises(fs.InputError, match="expected a list of phrases"):
         Objects("red car")
-
-
-def test_unknown_relation_is_rejected():
     with pytest.raises(fs.InputError, match="'beside'; expected one of spatial, attribute, temporal, causal"):
         Objects(("a",), relations=(("a", "beside", "b"),))

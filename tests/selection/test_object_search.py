@@ -6,8 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import framesift as fs
 from framesift.selection.looking.access import CELL_SIZE, Access, tile_images
@@ -17,9 +15,7 @@ from framesift.types import Lookup
 from framesift.types.lookup import Box, Objects, Relation
 from helpers.detector_scenes import COLOURS, ColourDetector, scene, scene_evidence
 from helpers.gcr_reference import min_max
-from helpers.subtitle_scores import reference_scores_at, reference_subtitle_scores
-
-pytest.importorskip("scipy", reason="scipy comes with framesift[peers]")
+from helpers.selector_references import subtitle_scores, subtitle_scores_at
 
 WEIGHTS = {"red car": 1.0, "green tree": 0.5, "blue door": 0.5}
 
@@ -120,7 +116,7 @@ def reference_t_star(evidence, lookup, budget, seed):
 
 
 def reference_vsi(evidence, lookup, budget, seed):
-    text = reference_subtitle_scores(evidence)
+    text = subtitle_scores(evidence)
     scores, _, searched = reference(evidence, lookup, grid=4, share=1, threshold=0.7, seed=seed, curve=lines, text=text)
     return scores, searched
 
@@ -191,10 +187,10 @@ def test_search_ends_when_the_target_is_found():
 
 
 def test_search_concentrates_on_the_target():
-    evidence, lookup = scene(1500)
+    evidence, lookup = scene(600)
     red = lookup.frames.levels[:, 0] > 0
     for method in ("t-star", "logic-in-frames"):
-        indices = fs.select_frames(evidence, lookup=lookup, budget=32, method=method, threshold=1.0).indices
+        indices = fs.select_frames(evidence, lookup=lookup, budget=16, method=method, threshold=1.0).indices
         assert red[indices].mean() > 3 * red.mean(), method
 
 
@@ -208,20 +204,10 @@ def test_subtitles_are_scored_at_the_frame_rate_as_in_the_original():
     evidence = scene_evidence(50)
     for fps in (1.0, 2.5, 24.0):
         scores = resample_subtitle_scores(evidence, fps, reach_s=2.0)
-        assert scores == pytest.approx(reference_scores_at(evidence, fps))
+        assert scores == pytest.approx(subtitle_scores_at(evidence, fps))
     exact, _ = score_by_subtitles(evidence, reach_s=2.0)
-    assert exact == pytest.approx(reference_subtitle_scores(evidence))
+    assert exact == pytest.approx(subtitle_scores(evidence))
     assert max(exact) <= 1
-
-
-@given(st.integers(1, 40), st.integers(1, 12), st.integers(0, 5), st.sampled_from(KINDS))
-@settings(max_examples=30)
-def test_searches_fill_the_budget_in_order_and_repeat(count, budget, seed, kind):
-    for method in GOLDEN:
-        runs = [select(count, kind, budget=budget, method=method, seed=seed) for _ in range(2)]
-        assert runs[0] == runs[1]
-        assert len(runs[0]) == min(budget, count)
-        assert runs[0].indices == sorted(set(runs[0].indices))
 
 
 @pytest.mark.parametrize("weights", [None, (1, 0, 0), (0.2, 0.3, 0.5)])
@@ -243,7 +229,7 @@ def test_q_gate_reports_the_scores_that_frames_give_themselves():
 
 @pytest.mark.parametrize("kind", ["random", "spiky"])
 def test_q_gate_matches_the_reference_on_a_long_video(kind):
-    evidence, lookup = scene(10_000, kind=kind)
+    evidence, lookup = scene(2_000, kind=kind)
     selection = fs.select_frames(evidence, lookup=lookup, budget=16, method="q-gate")
     assert selection.trace["picked"] == reference_q_gate(evidence, lookup, 16, None)
 
@@ -254,9 +240,7 @@ def reference_q_gate(evidence, lookup, budget, weights):
     objects = [max(WEIGHTS[p] * level[COLOURS[p]] for p in WEIGHTS) for level in levels]
     gate = (0.25, 0.25, 0.5) if weights is None else weights
     fused = [0.0] * count
-    for weight, stream in zip(
-        gate, (objects, evidence.relevance.tolist(), reference_subtitle_scores(evidence)), strict=True
-    ):
+    for weight, stream in zip(gate, (objects, evidence.relevance.tolist(), subtitle_scores(evidence)), strict=True):
         powers = [math.exp(s / 0.5) for s in min_max(stream)]
         total = math.fsum(powers)
         fused = [f + weight * p / total for f, p in zip(fused, powers, strict=True)]
@@ -296,8 +280,8 @@ def test_grid_is_filled_row_by_row():
     [
         ("spatial", [(1,), (2,)]),
         ("attribute", [(2,)]),
-        ("temporal", [(0, 1), (0, 2), (1, 1), (1, 2), (1, 3), (2, 2), (2, 3)]),
-        ("causal", [(0, 1), (1, 2), (0, 3), (1, 3), (2, 3)]),
+        ("temporal", [(0, 1), (0, 2), (1, 1), (1, 2), (1, 3), (2, 2)]),
+        ("causal", [(0, 1), (0, 3), (1, 3), (2, 3)]),
     ],
 )
 def test_relations_hold_between_the_frames_of_a_grid(kind, expected):
@@ -309,23 +293,7 @@ def test_relations_hold_between_the_frames_of_a_grid(kind, expected):
     # In the order they were drawn: the frames at 2, 4, 1 and 8 s.
     batch = [2, 4, 1, 8]
     found = {2: [man], 4: [man, left], 1: [man, around], 8: [left]}
-    times_s = np.arange(10.0)
-    pairs = sorted(pairs_with_relation(Relation("man", kind, "hat"), batch, found, times_s))
-    brute = sorted(
-        (i, j) if kind in ("temporal", "causal") else (i,)
-        for i in range(4)
-        for j in range(i, 4)
-        if any(box.phrase == "man" for box in found[batch[i]])
-        and any(box.phrase == "hat" for box in found[batch[j]])
-        and {
-            "spatial": i == j,
-            "attribute": i == j == 2,
-            "temporal": abs(batch[i] - batch[j]) < 5,
-            "causal": batch[i] < batch[j],
-        }[kind]
-    )
-    assert pairs == brute
-    assert pairs == sorted(pair for pair in expected if pair in brute)
+    assert sorted(pairs_with_relation(Relation("man", kind, "hat"), batch, found, np.arange(10.0))) == expected
 
 
 def test_a_relation_gives_its_gain_in_one_grid_only():
@@ -352,26 +320,14 @@ def test_the_best_quarter_spreads_to_five_neighbours():
     assert scores[[14, 26, 11, 31]].tolist() == [0, 0, 0, 0]
 
 
-needs_detector = pytest.mark.parametrize("method", ["t-star", "vsi", "logic-in-frames", "q-gate"])
-
-
-@needs_detector
-def test_missing_detector_is_an_error(method):
-    lookup = Lookup(objects=Objects(("red car",)))
-    with pytest.raises(fs.InputError, match=f"{method} needs an object detector: pass detector="):
-        fs.select_frames(scene_evidence(9), budget=2, method=method, lookup=lookup)
-
-
-@needs_detector
-def test_missing_objects_are_an_error(method):
+def test_what_is_missing_is_an_error_that_says_how_to_pass_it():
+    objects, detector = Objects(("red car",)), ColourDetector()
     evidence = fs.Evidence(range(3), 3.0, np.eye(3), np.ones(3))
-    with pytest.raises(fs.InputError, match="none are named: pass lookup="):
-        fs.select_frames(evidence, budget=2, method=method, detector=ColourDetector())
-
-
-@needs_detector
-def test_missing_frame_source_is_an_error(method):
-    evidence = fs.Evidence(range(3), 3.0, np.eye(3), np.ones(3))
-    lookup = Lookup(objects=Objects(("red car",)), detector=ColourDetector())
-    with pytest.raises(fs.InputError, match=f"{method} needs decoded frames: pass lookup="):
-        fs.select_frames(evidence, lookup=lookup, budget=2, method=method)
+    for method in (*GOLDEN, "q-gate"):
+        for parts, message in (
+            ({"objects": objects}, "an object detector: pass detector="),
+            ({"detector": detector}, "none are named: pass lookup="),
+            ({"objects": objects, "detector": detector}, "decoded frames: pass lookup="),
+        ):
+            with pytest.raises(fs.InputError, match=f"{method} .*{message}"):
+                fs.select_frames(evidence, budget=2, method=method, lookup=Lookup(**parts))

@@ -5,37 +5,30 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import framesift as fs
 from framesift.readers.chat import ChatModel
 from framesift.selection.looking.access import Access
-from framesift.selection.looking.dig import find_cuts, spread_over, useful_intervals
+from framesift.selection.looking.dig import find_cuts, useful_intervals
 from framesift.selection.looking.himu import (
     Branch,
     Leaf,
     detected_scores,
-    evaluate,
     event_scores,
     in_order,
     match_text,
     match_words,
-    normalise,
     peaks_and_neighbours,
     phrase_variations,
     read_tree,
-    right_after,
     similarity,
-    smooth,
 )
-from framesift.selection.looking.toolmerge import cluster_middles, join_ranks, percentiles, read_plan, select_with_gap
-from helpers.detector_scenes import Scenes, scene
+from framesift.selection.looking.toolmerge import cluster_middles, join_ranks, read_plan
+from framesift.types import Lookup
+from helpers.detector_scenes import scene
 from helpers.models import RuleModel
 from helpers.published_cases import WORDS, make_lookup, shot_evidence, speech
 from helpers.strict_server import StrictServer
-
-pytest.importorskip("scipy", reason="scipy comes with framesift[peers]")
 
 PLAN = {"queries": [{"id": f"Q{k}", "tool": "siglip", "query": word} for k, word in enumerate(WORDS[:3], 1)]}
 LOCAL = '{"global": false}'
@@ -56,7 +49,15 @@ TREES = {
 
 def himu_evidence():
     lines = speech(150, 3)
-    return shot_evidence(150, 3, events=lines, event_scores=np.zeros(len(lines))), make_lookup(events=len(lines))
+    return shot_evidence(150, 3, events=lines, event_scores=np.zeros(len(lines)))
+
+
+HIMU_LOOKUP = make_lookup(events=len(speech(150, 3)))
+
+
+def select(method, evidence, budget, lookup=None, **options):
+    lookup = make_lookup() if lookup is None else lookup
+    return fs.select_frames(evidence, budget=budget, method=method, lookup=lookup, **options)
 
 
 class NumberedFrames:
@@ -82,8 +83,7 @@ class NumberedFrames:
 )
 def test_toolmerge_selects_what_the_published_code_does(combine, frames):
     plan = PLAN | {"combine": combine}
-    selection = fs.select_frames(shot_evidence(200, 2), budget=8, method="toolmerge", lookup=make_lookup(), plan=plan)
-    assert selection.indices == frames
+    assert select("toolmerge", shot_evidence(200, 2), 8, plan=plan).indices == frames
 
 
 @pytest.mark.parametrize(
@@ -94,9 +94,7 @@ def test_toolmerge_selects_what_the_published_code_does(combine, frames):
     ],
 )
 def test_himu_selects_what_the_published_code_does(operator, frames):
-    evidence, named = himu_evidence()
-    selection = fs.select_frames(evidence, budget=10, method="himu", lookup=named, tree=TREES[operator])
-    assert selection.indices == frames
+    assert select("himu", himu_evidence(), 10, HIMU_LOOKUP, tree=TREES[operator]).indices == frames
 
 
 def test_dig_selects_what_the_published_code_does():
@@ -109,18 +107,13 @@ def test_dig_selects_what_the_published_code_does():
         return json.dumps({"description": "…", "reward": 37 * (len(asked) - 1) % 101})
 
     evidence, lookup = shot_evidence(150, 4), make_lookup(frames=NumberedFrames())
-    selection = fs.select_frames(evidence, budget=9, method="dig", lookup=lookup, model=model)
+    selection = select("dig", evidence, 9, lookup, model=model)
     assert asked == [4, 14, 24, 34, 49, 64, 74, 81, 86, 99, 114, 124, 134, 144]
     assert selection.indices == [0, 16, 32, 48, 65, 81, 97, 122, 139]
     assert selection.trace["calls"] == 15
 
 
 # ToolMerge
-
-
-def test_ranks_go_from_0_to_1_and_later_frames_win_ties():
-    assert percentiles(np.array([0.3, 0.1, 0.3, 0.9])).tolist() == pytest.approx([1 / 3, 0, 2 / 3, 1])
-    assert percentiles(np.array([0.5])).tolist() == [1]
 
 
 def test_and_binds_tighter_than_or_and_unknown_searches_rank_last():
@@ -136,12 +129,6 @@ def test_and_binds_tighter_than_or_and_unknown_searches_rank_last():
         assert join_ranks(ranks, expression)[0].tolist() == expected, expression[:20]
 
 
-def test_selected_frames_keep_their_distance():
-    ranks = np.array([0.9, 1.0, 0.8, 0.1, 0.7, 0.6])
-    assert select_with_gap(ranks, np.arange(6), 3, 2) == [1, 4]
-    assert select_with_gap(ranks, np.arange(6), 3, 0) == [1, 0, 2]
-
-
 def test_runs_of_confirmed_frames_have_one_middle():
     assert cluster_middles([3, 4, 5, 9, 20, 22], 2) == [4, 9, 22]
 
@@ -154,7 +141,7 @@ def test_invalid_searches_of_a_plan_are_left_out():
 
 def test_toolmerge_asks_for_a_plan_once():
     model = RuleModel(queries=json.dumps(PLAN | {"combine": "Q1 AND (Q2 OR Q3)"}))
-    selection = fs.select_frames(shot_evidence(200, 2), budget=8, method="toolmerge", lookup=make_lookup(), model=model)
+    selection = select("toolmerge", shot_evidence(200, 2), 8, model=model)
     assert selection.indices == [12, 74, 89, 116, 145, 160, 171, 181]
     assert (len(model.messages), selection.trace["calls"]) == (1, 1)
     assert "Where is the red car?" in model.messages[0][0]
@@ -162,22 +149,18 @@ def test_toolmerge_asks_for_a_plan_once():
 
 @pytest.mark.parametrize("model", [None, lambda parts: "I don't know."])
 def test_without_a_plan_the_question_is_the_search(model):
-    named = make_lookup()
-    got = fs.select_frames(shot_evidence(60), budget=5, method="toolmerge", lookup=named, model=model)
-    plan = {"queries": [{"id": "a", "tool": "scene", "query": named.question.query_text}]}
-    assert (
-        got.indices
-        == fs.select_frames(shot_evidence(60), budget=5, method="toolmerge", lookup=named, plan=plan).indices
+    plan = {"queries": [{"id": "a", "tool": "scene", "query": make_lookup().question.query_text}]}
+    found, expected = (
+        select("toolmerge", shot_evidence(60), 5, **o).indices for o in ({"model": model}, {"plan": plan})
     )
+    assert found == expected
 
 
 def test_frames_with_helpful_text_on_the_screen_come_first():
     lines = [fs.Event(k, k + 1.5, f"sign {k}", "screen") for k in (10, 30, 50)]
     evidence = shot_evidence(60, events=lines, event_scores=np.zeros(3))
     replies = iter([json.dumps({"queries": PLAN["queries"][:1]}), "1. NO\n2. YES\n3. NO"])
-    selection = fs.select_frames(
-        evidence, budget=4, method="toolmerge", lookup=make_lookup(), model=lambda parts: next(replies)
-    )
+    selection = select("toolmerge", evidence, 4, model=lambda parts: next(replies))
     carried = {slot.index: slot.event.text for slot in selection.slots if slot.event}
     assert carried == {31: "sign 30"}
     assert selection.trace["calls"] == 2
@@ -188,7 +171,7 @@ def test_too_many_calls_are_refused_before_the_first():
     evidence = shot_evidence(60, events=lines, event_scores=np.zeros(50))
     model = RuleModel()
     with pytest.raises(fs.InputError, match="toolmerge needs 4 model calls .* calls = 3"):
-        fs.select_frames(evidence, budget=4, method="toolmerge", lookup=make_lookup(), model=model, calls=3)
+        select("toolmerge", evidence, 4, model=model, calls=3)
     assert model.messages == []
 
 
@@ -196,36 +179,17 @@ def test_a_detector_finds_the_objects_of_a_plan():
     evidence, lookup = scene(60)
     red, lookup = lookup.frames.levels[:, 0] > 0, replace(lookup, question=fs.Question("Where is the red car?"))
     plan = {"queries": [{"id": "Q1", "tool": "object", "query": "red car"}]}
-    selection = fs.select_frames(evidence, budget=3, method="toolmerge", lookup=lookup, plan=plan, gap_s=0)
+    selection = select("toolmerge", evidence, 3, lookup, plan=plan, gap_s=0)
     assert red[selection.indices].all()
 
 
 # HiMu
 
 
-def test_operators_on_curves():
+def test_conditions_in_order_hold_where_the_first_was_high_before_the_second():
     a, b = np.array([0.0, 1.0, 0.0, 0.0]), np.array([0.0, 0.0, 0.0, 1.0])
-    curves = {Leaf("CLIP", "a"): a, Leaf("CLIP", "b"): b}
-    both = (Leaf("CLIP", "a"), Leaf("CLIP", "b"))
-    assert evaluate(Branch("AND", both), curves, 1.0).tolist() == [0.25, 0.5, 0.25, 0.5]
-    assert evaluate(Branch("OR", both), curves, 1.0).tolist() == [0.75, 1.0, 0.75, 1.0]
     assert in_order([a, b]).tolist() == [0, 1, 0, 1]
     assert in_order([b, a]).tolist() == [0, 0, 0, 0]
-    assert right_after(a, b, 1.0) == pytest.approx([0, np.exp(-4), 0, np.exp(-4)])
-
-
-def test_normalising_uses_the_median_of_all_curves():
-    low, high = normalise([np.array([0.1, 0.2, 0.3]), np.array([0.2, 0.2, 0.9])])
-    assert low[1] == high[0] == 0.5
-    assert low[0] < 0.5 < low[2] < high[2] <= 1
-
-
-def test_smoothing_keeps_a_constant_and_the_sum_of_a_peak():
-    assert smooth(np.full(9, 0.7), 1.5) == pytest.approx(np.full(9, 0.7))
-    peak = np.zeros(31)
-    peak[15] = 1.0
-    assert smooth(peak, 1.5).sum() == pytest.approx(1)
-    assert smooth(peak, 0.05) is peak
 
 
 def test_peaks_come_first_then_the_frames_around_them():
@@ -244,38 +208,29 @@ def test_a_tree_loses_what_can_not_be_evaluated():
     assert read_tree(three, ("CLIP",)) == Branch(
         "RIGHT_AFTER", (Leaf("CLIP", "a"), Branch("RIGHT_AFTER", (Leaf("CLIP", "b"), Leaf("CLIP", "c"))))
     )
-    for invalid in (None, [], {"op": "NOT", "children": [leaf("CLIP", "a")]}, leaf("CLIP", " "), leaf("CLIP", 3)):
+    deep = leaf("CLIP", "a")
+    for _ in range(200):
+        deep = {"op": "AND", "children": [deep]}
+    for invalid in (deep, None, [], {"op": "NOT", "children": [leaf("CLIP", "a")]}, leaf("CLIP", " "), leaf("CLIP", 3)):
         assert read_tree(invalid, ("CLIP",)) is None
 
 
-def test_deeply_nested_replies_are_no_tree():
-    value = leaf("CLIP", "a")
-    for _ in range(200):
-        value = {"op": "AND", "children": [value]}
-    assert read_tree(value, ("CLIP",)) is None
-
-
 def test_himu_asks_for_a_tree_and_mentions_text_only_if_there_is_any():
-    evidence, named = himu_evidence()
     model = RuleModel(op=json.dumps(TREES["AND"]))
-    selection = fs.select_frames(evidence, budget=10, method="himu", lookup=named, model=model)
+    selection = select("himu", himu_evidence(), 10, HIMU_LOOKUP, model=model)
     assert selection.indices == [22, 23, 84, 92, 93, 94, 135, 137, 138, 139]
     assert selection.trace["tree"] == "AND(CLIP(red car), OR(CLIP(bridge), ASR(angry)))"
     assert "ASR" in model.messages[0][0]
-    fs.select_frames(shot_evidence(60), budget=4, method="himu", lookup=make_lookup(), model=model)
+    select("himu", shot_evidence(60), 4, model=model)
     assert "ASR" not in model.messages[1][0]
 
 
 def test_without_a_tree_the_stem_and_the_options_are_the_conditions():
     named = make_lookup("Who is angry?", ["the man", "the robot"])
     for model in (None, lambda parts: "no tree"):
-        selection = fs.select_frames(shot_evidence(60), budget=8, method="himu", lookup=named, model=model)
-        assert selection.trace["tree"] == "AND(CLIP(Who is angry?), OR(CLIP(the man), CLIP(the robot)))"
-    assert (
-        fs.select_frames(shot_evidence(60), budget=8, method="himu", lookup=make_lookup())
-        .trace["tree"]
-        .startswith("CLIP(")
-    )
+        trace = select("himu", shot_evidence(60), 8, named, model=model).trace
+        assert trace["tree"] == "AND(CLIP(Who is angry?), OR(CLIP(the man), CLIP(the robot)))"
+    assert select("himu", shot_evidence(60), 8).trace["tree"].startswith("CLIP(")
 
 
 def test_words_match_with_spelling_mistakes():
@@ -322,20 +277,16 @@ def test_useful_segments_bring_their_neighbours():
     assert useful_intervals([10, 0, 80, 0, 85, 0, 0, 0, 10, 0], cuts, window=1) == [(10, 50)]
 
 
-def test_frames_are_even_over_the_intervals():
-    assert spread_over([(10, 14), (20, 24)], 4) == [10, 13, 21, 24]
-
-
 def test_questions_about_the_whole_video_get_even_frames():
     evidence = shot_evidence(100)
     for question, model in [("What is the video mainly about?", None), ("Who?", lambda parts: '{"global": "True"}')]:
-        selection = fs.select_frames(evidence, budget=4, method="dig", lookup=make_lookup(question), model=model)
+        selection = select("dig", evidence, 4, make_lookup(question), model=model)
         assert selection.indices == [0, 33, 66, 99]
         assert selection.trace["question_type"] == "global"
 
 
 def test_without_a_model_relevance_is_the_reward():
-    selection = fs.select_frames(shot_evidence(100), budget=4, method="dig", lookup=make_lookup())
+    selection = select("dig", shot_evidence(100), 4)
     assert (selection.trace["question_type"], selection.trace["calls"]) == ("local", 0)
     rewards = [row["reward"] for row in selection.trace["segments"]]
     assert (min(rewards), max(rewards)) == (0, 100)
@@ -345,15 +296,8 @@ def test_unusable_rewards_count_as_zero():
     replies = iter([LOCAL, "no", '{"reward": "high"}', '{"reward": 1e999}', '{"reward": null}', '{"reward": 250}'])
     frames = np.repeat(np.eye(5), 4, axis=0)
     evidence = fs.Evidence(range(20), 20.0, frames, np.ones(5))
-    lookup = make_lookup(frames=NumberedFrames())
-    selection = fs.select_frames(evidence, budget=4, method="dig", lookup=lookup, model=lambda parts: next(replies))
+    selection = select("dig", evidence, 4, make_lookup(frames=NumberedFrames()), model=lambda parts: next(replies))
     assert [row["reward"] for row in selection.trace["segments"]] == [0, 0, 0, 0, 100]
-
-
-def test_dig_says_how_many_calls_it_needs():
-    evidence, lookup = shot_evidence(150, 4), make_lookup(frames=NumberedFrames())
-    with pytest.raises(fs.InputError, match="dig needs 15 model calls .* calls = 4"):
-        fs.select_frames(evidence, budget=9, method="dig", lookup=lookup, model=lambda parts: LOCAL, calls=4)
 
 
 def test_an_interrupted_selection_asks_only_what_is_left(tmp_path):
@@ -364,9 +308,9 @@ def test_an_interrupted_selection_asks_only_what_is_left(tmp_path):
             server.reply('{"global": false, "reward": 5}')
         server.refuse(400, "no memory left")
         with pytest.raises(fs.FramesiftError):
-            fs.select_frames(evidence, budget=9, method="dig", lookup=lookup, model=ChatModel(address, tmp_path))
+            select("dig", evidence, 9, lookup, model=ChatModel(address, tmp_path))
         first = len(server.requests)
-        fs.select_frames(evidence, budget=9, method="dig", lookup=lookup, model=ChatModel(address, tmp_path))
+        select("dig", evidence, 9, lookup, model=ChatModel(address, tmp_path))
     assert first == 5
     assert len(server.requests) == first + 15 - 4
 
@@ -374,33 +318,14 @@ def test_an_interrupted_selection_asks_only_what_is_left(tmp_path):
 # All of them
 
 
-@settings(max_examples=40, deadline=None)
-@given(
-    st.sampled_from(["toolmerge", "himu", "dig"]),
-    st.integers(1, 40),
-    st.integers(1, 12),
-    st.integers(0, 3),
-    st.booleans(),
-)
-def test_any_input_gives_the_budget_in_order_and_repeats(method, count, budget, seed, is_constant):
-    lookup = make_lookup(frames=Scenes(np.zeros((count, 3)), np.zeros(count)))
-    evidence = shot_evidence(count, seed)
-    if is_constant:
-        evidence = fs.Evidence(range(count), float(count), np.ones((count, 12)), np.ones(12))
-    runs = [fs.select_frames(evidence, budget=budget, method=method, lookup=lookup) for _ in range(2)]
-    assert runs[0] == runs[1]
-    assert len(set(runs[0].indices)) == min(budget, count)
-    assert runs[0].indices == sorted(runs[0].indices)
-
-
-@pytest.mark.parametrize("method", ["toolmerge", "himu", "dig"])
-def test_a_missing_context_is_an_error(method):
+@pytest.mark.parametrize("method", ["toolmerge", "himu", "dig", "videoagent"])
+def test_missing_words_of_the_question_are_an_error(method):
     with pytest.raises(fs.InputError, match=f"{method} needs the question's words"):
-        fs.select_frames(shot_evidence(9), budget=2, method=method)
+        select(method, shot_evidence(9), 2, Lookup(), **({"model": RuleModel()} if method == "videoagent" else {}))
 
 
-@pytest.mark.parametrize(("method", "option"), [("toolmerge", "plan"), ("himu", "tree")])
-def test_a_plan_or_tree_without_content_is_an_error(method, option):
+def test_a_plan_or_tree_without_content_is_an_error():
     for value in ("", "{}", {"op": "AND"}):
-        with pytest.raises(fs.InputError, match=f"{option} has no"):
-            fs.select_frames(shot_evidence(9), budget=2, method=method, lookup=make_lookup(), **{option: value})
+        for method, option in (("toolmerge", "plan"), ("himu", "tree")):
+            with pytest.raises(fs.InputError, match=f"{option} has no"):
+                select(method, shot_evidence(9), 2, **{option: value})

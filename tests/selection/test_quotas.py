@@ -1,38 +1,27 @@
-"""QCA and adaptive greedy against slow references, recorded selections and invariants."""
+"""QCA and adaptive greedy against slow references and recorded selections."""
 
-import itertools
 import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import framesift as fs
-from framesift.selection.adaptive_greedy import greedy, pool_indices
+from framesift.selection.adaptive_greedy import pool_indices
 from framesift.selection.qca import allocate, candidates, farthest_points, split_evenly
-from helpers.examples import examples
 from helpers.published_cases import shot_evidence
-from helpers.selection_cases import cases
 
-FORTY = """
-9 11 13 19 24 29 38 39 40 51 59 61 62 69 73 79 90 93 102 107 114 116 120 129
-130 132 141 146 151 152 160 169 170 172 176 181 183 188 189 192
+# The selections of the authors' code.
+PUBLISHED = """
+9 24 40 59 73 102 107 132 151 172 176 192
+9 11 13 19 24 29 38 39 40 51 59 61 62 69 73 79 90 93 102 107 114 116 120 129 130 132 141 146 151 152 160 169 170 172 \
+176 181 183 188 189 192
 """
 
 
-@pytest.mark.parametrize(
-    ("budget", "frames"),
-    [
-        (12, [9, 24, 40, 59, 73, 102, 107, 132, 151, 172, 176, 192]),
-        (
-            40,
-            list(map(int, FORTY.split())),
-        ),
-    ],
-)
-def test_qca_selects_what_the_published_code_does(budget, frames):
-    assert fs.select_frames(shot_evidence(200, 1), budget=budget, method="qca").indices == frames
+def test_qca_selects_what_the_published_code_does():
+    for line in PUBLISHED.strip().splitlines():
+        frames = list(map(int, line.split()))
+        assert fs.select_frames(shot_evidence(200, 1), budget=len(frames), method="qca").indices == frames
 
 
 def reference_quotas(frames, relevance, budget, parts=16):
@@ -94,9 +83,8 @@ def test_farthest_points_start_at_the_most_relevant_frame():
 
 
 def test_qca_without_positive_relevance_still_fills_the_budget():
-    evidence = fs.Evidence(
-        range(40), 40.0, np.random.default_rng(0).standard_normal((40, 4)), np.ones(4), scores=[-1] * 40
-    )
+    rows = np.random.default_rng(0).standard_normal((40, 4))
+    evidence = fs.Evidence(range(40), 40.0, rows, np.ones(4), scores=[-1] * 40)
     assert len(fs.select_frames(evidence, budget=33, method="qca")) == 33
 
 
@@ -127,52 +115,9 @@ def test_adaptive_greedy_maximises_relevance_and_coverage(weight):
         assert selection.trace["picked"] == expected
 
 
-def test_weight_one_is_topk():
-    evidence = shot_evidence(80, 3)
-    greedy_frames = fs.select_frames(evidence, budget=9, method="adaptive-greedy", weight=1).indices
-    assert greedy_frames == fs.select_frames(evidence, budget=9, method="topk").indices
-
-
-def test_marginal_gains_never_grow():
-    rng = np.random.default_rng(0)
-    similarity, relevance = rng.random((30, 30)), rng.random(30) / 30
-    chosen = greedy(relevance, similarity, 30, weight=0.4)
-
-    def value(some):
-        return 0.4 * relevance[some].sum() + 0.6 * similarity[:, some].max(axis=1).mean()
-
-    values = [0.0, *(value(chosen[: k + 1]) for k in range(30))]
-    gains = [b - a for a, b in itertools.pairwise(values)]
-    assert all(later <= earlier + 1e-12 for earlier, later in itertools.pairwise(gains))
-
-
 def test_a_long_video_is_reduced_to_the_pool_and_filled_beyond_it():
     assert pool_indices(10, 4).tolist() == [0, 3, 6, 9]
     evidence = shot_evidence(50, 5)
     selection = fs.select_frames(evidence, budget=12, method="adaptive-greedy", pool=8)
     assert set(pool_indices(50, 8).tolist()) <= set(selection.indices)
     assert len(selection) == 12
-
-
-@settings(max_examples=examples(120), deadline=None)
-@given(cases(max_frames=40), st.sampled_from(["qca", "adaptive-greedy"]))
-def test_any_input_gives_the_budget_in_order_and_repeats(case, method):
-    runs = [fs.select_frames(case.evidence(), budget=case.budget, method=method) for _ in range(2)]
-    assert runs[0] == runs[1]
-    assert len(set(runs[0].indices)) == min(case.budget, len(case.times))
-    assert runs[0].indices == sorted(runs[0].indices)
-
-
-@pytest.mark.parametrize(
-    ("method", "options", "message"),
-    [
-        ("qca", {"segments": 0}, "segments is 0; expected a whole number of at least 1"),
-        ("qca", {"beta": 2}, "beta is 2; expected a number from 0 to 1"),
-        ("qca", {"content_temperature": 0}, "content_temperature is 0; expected a number above 0"),
-        ("adaptive-greedy", {"weight": -1}, "weight is -1; expected a number from 0 to 1"),
-        ("adaptive-greedy", {"pool": 0}, "pool is 0; expected a whole number of at least 1"),
-    ],
-)
-def test_invalid_options_are_errors(method, options, message):
-    with pytest.raises(fs.InputError, match=message):
-        fs.select_frames(shot_evidence(20), budget=2, method=method, **options)

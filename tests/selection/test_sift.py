@@ -1,10 +1,8 @@
 """sift as a whole: equal to the reference implementation, its invariants on any input, and each of its rules."""
 
-import json
-from dataclasses import asdict, replace
+from dataclasses import asdict
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -37,23 +35,13 @@ def sift_cases(draw, max_frames=24):
     return case, lexical
 
 
-def select(case: Case, lexical=None, **options) -> fs.Selection:
-    evidence = case.evidence()
-    scored = fs.Evidence(
-        evidence.times_s,
-        evidence.duration_s,
-        evidence.frames,
-        evidence.query,
-        evidence.events,
-        evidence.event_features,
-        evidence.visual_demand,
-        lexical_scores=lexical,
-    )
-    return fs.select_frames(scored, budget=case.budget, method="sift", **{**case.options, **options})
+def select(case: Case, lexical: list[float]) -> fs.Selection:
+    evidence = case.evidence(lexical_scores=lexical)
+    return fs.select_frames(evidence, budget=case.budget, method="sift", **case.options)
 
 
-@settings(max_examples=examples(200), deadline=None)
-@given(sift_cases())
+@settings(max_examples=examples(300), deadline=None)
+@given(sift_cases(max_frames=40))
 def test_matches_the_reference(drawn):
     case, lexical = drawn
     selection = select(case, lexical)
@@ -63,32 +51,11 @@ def test_matches_the_reference(drawn):
     assert texts == {index: f"event {event}" for index, event in shown.items()}
 
 
-@settings(max_examples=20, deadline=None)
-@given(sift_cases(max_frames=120))
-def test_matches_the_reference_on_longer_videos(drawn):
-    case, lexical = drawn
-    roles, _ = sift_reference(case, lexical, {**asdict(SiftConfig()), **case.options})
-    assert {slot.index: slot.role for slot in select(case, lexical).slots} == roles
-
-
-@settings(max_examples=examples(200), deadline=None)
-@given(sift_cases(max_frames=60))
-def test_selection_fills_the_budget_in_order(drawn):
-    case, lexical = drawn
-    selection = select(case, lexical)
-    assert len(set(selection.indices)) == len(selection) == min(case.budget, len(case.times))
-    assert selection.times_s == sorted(selection.times_s)
-    assert all(slot.event is not None for slot in selection.slots if slot.role == "ground")
-    assert len(selection.trace["ground"]["events"]) == len(case.events)
-
-
 @settings(max_examples=examples(100), deadline=None)
 @given(sift_cases(max_frames=40))
-def test_selection_repeats_and_survives_json(drawn):
+def test_every_event_is_listed(drawn):
     case, lexical = drawn
-    selection = select(case, lexical)
-    assert select(case, lexical) == selection
-    assert fs.Selection.from_dict(json.loads(json.dumps(selection.to_dict()))) == selection
+    assert len(select(case, lexical).trace["ground"]["events"]) == len(case.events)
 
 
 @settings(max_examples=examples(100), deadline=None)
@@ -97,16 +64,8 @@ def test_texts_that_are_all_alike_give_the_same_selection(case, common):
     """Some encoders give any two texts a high cosine: c becomes common + (1 − common)·c."""
     case.options = {}
     evidence = case.evidence()
-    alike = fs.Evidence(
-        evidence.times_s,
-        evidence.duration_s,
-        evidence.frames,
-        evidence.query,
-        evidence.events,
-        event_scores=common + (1 - common) * evidence.event_relevance,
-    )
-    first = fs.select_frames(evidence, budget=case.budget, method="sift")
-    second = fs.select_frames(alike, budget=case.budget, method="sift")
+    alike = case.evidence(event_scores=common + (1 - common) * evidence.event_relevance)
+    first, second = (fs.select_frames(e, budget=case.budget, method="sift") for e in (evidence, alike))
     # Rounding may move a stand-out across a step of the quota; that is no property of the method.
     if first.trace["quotas"] == second.trace["quotas"]:
         assert [slot.role for slot in first.slots] == [slot.role for slot in second.slots]
@@ -124,17 +83,6 @@ def test_neighbouring_seconds_do_not_fill_the_budget():
     scores = np.zeros(60)
     scores[10:14], scores[40] = 1.0, 0.6
     assert curve(scores, budget=2).indices == [10, 40]
-
-
-def test_without_weight_the_most_relevant_frames_are_selected():
-    scores = np.zeros(60)
-    scores[10:14], scores[40] = 1.0, 0.6
-    assert curve(scores, budget=2, frame_weight=0.0).indices == [10, 11]
-
-
-def test_constant_scores_are_spread_over_the_video():
-    gaps = np.diff(curve(np.ones(100), budget=5).times_s)
-    assert gaps.min() >= 12
 
 
 def test_near_duplicates_come_last():
@@ -173,21 +121,6 @@ def test_words_that_stand_out_get_three_quarters_of_the_budget():
     assert selection.trace["quotas"]["ground"] == 3 and len(texts(selection)) == 3
 
 
-def test_words_that_do_not_stand_out_get_nothing():
-    assert texts(spoken([0.1, 0.12, 0.2, 0.15, 0.1], carry=False)) == []
-
-
-def test_share_of_words_grows_evenly_between_the_limits():
-    config = SiftConfig()
-    assert [config.share(x) for x in (0.2, 0.25, 0.4, 0.9)] == [0.0, 0.0, 0.75, 0.75]
-    assert config.share(0.325) == pytest.approx(0.375)
-
-
-def test_shared_words_can_decide():
-    scores = [0.3, 0.3, 0.3, 0.0, 0.0, 0.0, 0.0]
-    assert texts(spoken(scores, budget=1, lexical=[0, 1, 0, 0, 0, 0, 0], max_share=1.0)) == ["event 1"]
-
-
 def test_unrelated_words_get_no_slot_of_their_own():
     selection = spoken([0.9, 0.05, 0.0, 0.0, 0.0, 0.0], budget=8, carry=False)
     assert texts(selection) == ["event 0"]
@@ -202,26 +135,6 @@ def test_frame_selected_for_its_picture_shows_the_words_it_lies_in():
     assert texts(selection) == ["event 9"]
     assert selection.trace["quotas"]["ground"] == 0
     assert texts(spoken(scores, carry=False)) == []
-
-
-@pytest.mark.parametrize("budget", [1, 3, 10])
-def test_one_frame_and_few_frames_are_all_selected(budget):
-    one = curve([0.5], times=[0.0], budget=budget)
-    assert one.indices == [0]
-    three = curve([0.5, 0.1, 0.3], budget=budget)
-    assert len(three) == min(budget, 3)
-    assert ("note" in three.trace) == (budget > 3)
-
-
-def test_visual_demand_is_not_used():
-    case = Case([0.0, 1.0, 2.0], 3.0, np.eye(3), np.array([1.0, 0.5, 0.2]), [], np.zeros((0, 3)), 0.0, 2)
-    assert select(case).indices == select(replace(case, demand=1.0)).indices
-
-
-@pytest.mark.parametrize("options", [{"width_s": 0}, {"duplicate": 2}, {"low": 0.5, "high": 0.4}, {"carry": 1}])
-def test_invalid_options_are_rejected(options):
-    with pytest.raises(fs.FramesiftError, match=f"^{[*options][-1]} is "):
-        curve([0.1, 0.2], **options)
 
 
 def test_question_words_reach_the_selector_through_an_index():

@@ -5,13 +5,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import framesift as fs
-from framesift.selection.looking.videoagent import parse_confidence, parse_missing, segments_between
+from framesift.selection.looking.videoagent import parse_confidence, parse_missing
 from helpers.detector_scenes import scene, scene_evidence
-from helpers.models import RuleModel, make_lookup, random_model
+from helpers.models import RuleModel, make_lookup
 
 FOUND = {"red car": 7, "blue door": 30}  # description → the frame whose vector it has
 
@@ -77,10 +75,6 @@ def test_replies_without_frames_add_none():
     assert trace["rounds"][0]["missing"] == []
 
 
-def test_segments_reach_from_after_a_frame_to_the_next():
-    assert segments_between([0, 4, 5]) == [(1, 5), (5, 6)]
-
-
 def test_confidence_is_read_by_rule():
     for reply, expected in {
         '{"confidence": 3}': 3,
@@ -127,23 +121,7 @@ def test_frames_beyond_the_budget_are_left_out():
     assert select(scene_evidence(41), 2, agent(1)).indices == [0, 40]
 
 
-def test_errors_state_what_is_missing():
-    with pytest.raises(fs.InputError, match=r"videoagent asks a model: pass model="):
-        select(scene_evidence(41), 6, None)
-    with pytest.raises(fs.InputError, match=r"videoagent needs the question's words"):
-        fs.select_frames(scene_evidence(41), budget=6, method="videoagent", model=RuleModel())
+def test_missing_frames_are_an_error():
     bare = fs.Evidence(np.arange(9.0), 9.0, np.eye(9), np.ones(9))
     with pytest.raises(fs.InputError, match="videoagent needs decoded frames"):
         fs.select_frames(bare, budget=6, method="videoagent", model=agent(3), lookup=make_lookup(9))
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.integers(1, 60), st.integers(1, 40), st.integers(0, 3), st.booleans())
-def test_any_replies_fill_the_budget_in_order_and_repeat(count, budget, rounds, nonsense):
-    evidence = scene_evidence(count)
-    selections = [
-        select(evidence, budget, RuleModel() if nonsense else random_model(), rounds=rounds) for _ in range(2)
-    ]
-    assert selections[0] == selections[1]
-    assert selections[0].indices == sorted(set(selections[0].indices))
-    assert len(selections[0]) == min(budget, count)

@@ -4,8 +4,6 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 import framesift as fs
 from framesift.selection.looking.videotree import (
@@ -17,7 +15,7 @@ from framesift.selection.looking.videotree import (
     ward_clusters,
 )
 from helpers.detector_scenes import scene, scene_evidence
-from helpers.models import RuleModel, make_lookup, random_model
+from helpers.models import RuleModel, make_lookup
 
 SCENES = np.repeat(np.eye(4), 10, axis=0) + 0.01 * np.random.default_rng(0).standard_normal((40, 4))
 
@@ -130,15 +128,3 @@ def test_a_budget_for_all_frames_asks_nothing():
     model = RuleModel()
     assert select(scene_evidence(5), 5, model).indices == [0, 1, 2, 3, 4]
     assert model.messages == []
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.integers(1, 60), st.integers(1, 40), st.integers(0, 3), st.booleans())
-def test_any_replies_fill_the_budget_in_order_and_repeat(count, budget, seed, nonsense):
-    evidence = scene_evidence(count, kind="constant" if seed == 3 else "random")
-    selections = [
-        select(evidence, budget, RuleModel() if nonsense else random_model(), seed=seed, clusters=3) for _ in range(2)
-    ]
-    assert selections[0] == selections[1]
-    assert selections[0].indices == sorted(set(selections[0].indices))
-    assert len(selections[0]) == min(budget, count)
