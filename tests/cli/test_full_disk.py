@@ -66,18 +66,10 @@ def test_bench_report(tmp_path, capsys):
     keep(tmp_path / "results", *answers(n=4), *answers("uniform", n=4))
     words = ["bench", "report", tmp_path / "results", "--out", tmp_path / "report"]
     check_full_disk(tmp_path, capsys, *words, sizes=(0, 300))
-    assert main([*map(str, words)]) == 0
-    (tmp_path / "report" / "note.txt").write_text("dear")
-    check_full_disk(tmp_path, capsys, *words, sizes=(0, 300))
 
 
 def test_search_report(tmp_path, capsys):
     check_full_disk(tmp_path, capsys, *SEARCH, "--report", tmp_path / "hits.html")
-
-
-def test_store(clip, tmp_path, capsys):
-    words = ["index", clip, "--encoder", "offline", "--store", tmp_path / "new" / "store"]
-    check_full_disk(tmp_path, capsys, *words, sizes=(0, 300))
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
