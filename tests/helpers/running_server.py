@@ -48,6 +48,13 @@ def make_video(path: Path, seconds: int = 24, *, subtitles: bool = True) -> Path
     return path
 
 
+def make_cut_video(path: Path, seconds: int = 8, *, subtitles: bool = False) -> Path:
+    """Write a video whose last part is missing, which is a warning."""
+    make_video(path, seconds, subtitles=subtitles)
+    path.write_bytes(path.read_bytes()[: path.stat().st_size * 6 // 10])
+    return path
+
+
 @cache
 def video_bytes(seconds: int = 4) -> bytes:
     """A video without subtitles."""

