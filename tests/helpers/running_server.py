@@ -68,7 +68,9 @@ class RunningServer:
     def __init__(self, config: ServerConfig, port: int, services: Any) -> None:
         self.config, self.port, self.services = config, port, services
         self.url = f"http://127.0.0.1:{port}"
-        self.client = httpx.Client(base_url=self.url, timeout=60)
+        # A connection for each request: the server closes an idle one, which may be at the moment of its next request.
+        alone = httpx.Limits(max_keepalive_connections=0)
+        self.client = httpx.Client(base_url=self.url, timeout=120, limits=alone)
 
     def get(self, path: str, **given: Any) -> httpx.Response:
         return self.client.get(path, **given)
