@@ -104,7 +104,8 @@ def by_command(folder, lanes):
     started = time.perf_counter()
     for method, budget in lanes:
         command = [sys.executable, "-m", "framesift", "select", str(folder / "videos" / "hour.mp4"), "-q", QUESTION]
-        command += ["--budget", str(budget), "--method", method, "--no-exhibit", "--store", str(folder / "store")]
+        command += ["--budget", str(budget), "--method", method, "--no-exhibit"]
+        command += ["--set", f"store={folder / 'store'}"]
         subprocess.run(command, check=True, capture_output=True)  # noqa: S603 (our own)
     return time.perf_counter() - started
 

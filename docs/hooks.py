@@ -1,6 +1,7 @@
 """MkDocs hook: generate the settings of the pipeline and the help text of every command from the code."""
 
 import argparse
+import os
 from collections.abc import Iterator
 from dataclasses import MISSING, fields
 
@@ -29,6 +30,7 @@ def settings_table() -> str:
 
 
 def command_help() -> str:
+    os.environ["COLUMNS"] = str(COLUMNS)
     return "\n".join(_sections(build_parser()))
 
 
@@ -37,13 +39,8 @@ def _sections(parser: argparse.ArgumentParser, level: int = 3) -> Iterator[str]:
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for command in dict.fromkeys(action.choices.values()):
-                command.formatter_class = _wide_formatter
                 yield f"{'#' * level} {command.prog}\n\n```text\n{command.format_help()}```\n"
                 yield from _sections(command, level + 1)
-
-
-def _wide_formatter(prog: str) -> argparse.HelpFormatter:
-    return argparse.HelpFormatter(prog, width=COLUMNS)
 
 
 GENERATED = {"<!-- pipeline settings -->": settings_table, "<!-- command help -->": command_help}

@@ -84,7 +84,7 @@ def test_settings_with_credentials_are_rejected():
         ["bench", "q.jsonl", "--methods", "uniform", "--encoder", "test-encoder", "--readers", "{}"],
         ["select", "v.mp4", "-q", "Red?", "--method", "videotree", "--set", "model={}"],
         ["corpus", "ask", "--questions", "q.jsonl", "--results", "r", "--workers", "1", "--reader", "{}"],
-        ["select", "v.mp4", "-q", "Red?", "--method", "t-star", "--namer", "{}"],
+        ["select", "v.mp4", "-q", "Red?", "--method", "t-star", "--set", "namer={}"],
         ["serve", "--port", "0", "--encoder", "test-encoder", "--reader", "{}"],
     ],
     ids=lambda arguments: f"{arguments[0]} {arguments[-2]}",
@@ -106,7 +106,16 @@ def test_every_command_rejects_credentials_and_stores_none(site, capfd, argument
         ["--budget", f"s3://K:{PASSWORD}@b/v"],
         ["--budget", f"http://host/v1?key={KEY}"],
         ["--api-key", KEY],
-        ["-q", "Red?", "--encoder", "test-encoder", "--reader", "http://127.0.0.1:9/v1#m", "--key-variable", KEY],
+        [
+            "-q",
+            "Red?",
+            "--encoder",
+            "test-encoder",
+            "--reader",
+            "http://127.0.0.1:9/v1#m",
+            "--set",
+            f"key_variable={KEY}",
+        ],
     ],
 )
 def test_mistyped_command_does_not_repeat_a_secret(site, capfd, words):

@@ -152,7 +152,7 @@ def test_what_is_meant_for_one_video_is_rejected_for_several(clips, tmp_path, ca
         ([first, first], "clip.mp4 is given more than once; expected different videos"),
         ([first, "missing.mp4"], "missing.mp4"),
     ):
-        assert main(["select", *words, "-q", "Why?", "--store", "s", "--encoder", "offline"]) == 2
+        assert main(["select", *words, "-q", "Why?", "--set", "store=s", "--encoder", "offline"]) == 2
         assert message in capsys.readouterr().err
     assert [path.name for path in tmp_path.iterdir() if path.name != "s"] == []
 

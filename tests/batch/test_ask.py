@@ -104,7 +104,7 @@ def test_commands_print_counts_and_the_failed_questions_with_their_video_and_the
     make_video(tmp_path / "v.mp4")
     rows = [{"id": f"q{k}", "video": f"gone{k}.mp4"} for k in range(12)]
     file = write_questions(tmp_path / "q.jsonl", *rows, {"id": "good", "video": "v.mp4"})
-    words = ["--questions", file, "--results", tmp_path / "r", "--store", tmp_path / "s", "--encoder", encoder]
+    words = ["--questions", file, "--results", tmp_path / "r", "--set", f"store={tmp_path / 's'}", "--encoder", encoder]
     words = [*map(str, words), "--budget", "2", "--workers", "1"]
     assert main(["corpus", "select", *words]) == 1
     out, err = capsys.readouterr()

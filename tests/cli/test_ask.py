@@ -54,7 +54,7 @@ def test_open_question_is_streamed_saved_and_cited_by_links(ask, server, place, 
 
 
 def test_json_holds_selection_and_answer(ask, capsys):
-    assert ask(*CHOICE, "--json", "--text-mode", "tagged") == 0
+    assert ask(*CHOICE, "--json", "--set", "text_mode=tagged") == 0
     output = json.loads(capsys.readouterr().out)
     assert output["answer"]["letter"] == "B" and output["answer"]["text_mode"] == "tagged" and len(output["slots"]) == 4
 
@@ -62,14 +62,15 @@ def test_json_holds_selection_and_answer(ask, capsys):
 def test_many_questions_get_an_answer_each_and_a_failure_does_not_end_the_run(ask, server, place, capsys):
     (place / "q.txt").write_text("Cold? A) yes B) no\nWarm? A) yes B) no\n")
     server.refuse(400, "this one is odd")
-    assert ask("--questions", "q.txt", "--concurrency", "1") == 1
+    assert ask("--questions", "q.txt", "--set", "concurrency=1") == 1
     out = capsys.readouterr().out
     assert "this one is odd" in out and "Answer to 'Warm?': B. no" in out
     assert len(list((place / "x").glob("*/answer.json"))) == 2
 
 
 def test_options_of_the_reader_reach_it(ask, server):
-    words = ["--longest-side", "48", "--max-tokens", "5", "--no-times", "--reader-set", "temperature=0.5"]
+    words = ["longest_side=48", "reader.max_tokens=5", "times=false", "temperature=0.5"]
+    words = [word for text in words for word in ("--set", text)]
     assert ask(*CHOICE, *words) == 0
     assert max(server.pictures()[0].size) == 48
     assert server.requests[-1]["max_tokens"] == 5 and server.requests[-1]["temperature"] == 0.5
@@ -86,8 +87,8 @@ def test_similarity_needs_no_server(ask, capsys):
     [
         ("http://127.0.0.1:9", [], "expected an address like http://host:8000/v1"),
         ("best", [], "there is no reader 'best'"),
-        ("similarity", ["--max-tokens", "4"], "similarity has no option 'max_tokens'"),
-        ("similarity", ["--reader-set", "best"], "NAME=VALUE"),
+        ("similarity", ["--set", "max_tokens=4"], "max_tokens is neither a setting nor an option of sift"),
+        ("similarity", ["--set", "best"], "NAME=VALUE"),
         ("local:nothing", [], "there is no local reader 'nothing'"),
         ("local:qwen2.5-vl-7b", [], "framesift pull"),
         ("local:model", [], "expected a checkpoint"),
@@ -113,7 +114,7 @@ def test_wrong_key_is_one_sentence_before_the_video_is_indexed(ask, server, own_
 
 @pytest.mark.parametrize("model", ["", "#m"])
 def test_server_that_is_not_there_is_one_sentence_before_the_video_is_indexed(ask, nowhere, own_store, model, capsys):
-    assert ask(*CHOICE, "--retries", "0", reader=nowhere + model) == 1
+    assert ask(*CHOICE, "--set", "retries=0", reader=nowhere + model) == 1
     (sentence,) = capsys.readouterr().err.splitlines()
     assert "can't be reached" in sentence and not own_store.exists()
 

@@ -155,7 +155,7 @@ def test_unsuitable_package_is_one_sentence(clip, own_store, monkeypatch, capsys
 
 
 def test_device_that_is_missing_is_one_sentence(clip, own_store, capsys):
-    assert main(["index", str(clip), str(clip), "--device", "cuda"]) == 2
+    assert main(["index", str(clip), str(clip), "--set", "device=cuda"]) == 2
     expected = "device is 'cuda'; the encoder offline runs on the CPU only: choose device cpu or auto"
     assert expected in capsys.readouterr().err
     assert not own_store.exists()
@@ -209,4 +209,4 @@ def test_completion_script_knows_commands_flags_and_choices(capsys):
     pytest.importorskip("shtab", reason="pip install 'framesift[completion]'")
     assert main(["--print-completion", "bash"]) == 0
     script = capsys.readouterr().out
-    assert all(word in script for word in ("selectors", "--overlay", "shuffled"))
+    assert all(word in script for word in ("selectors", "--engine", "local"))

@@ -37,7 +37,7 @@ def check_full_disk(folder, capsys, *words, sizes=(0, 700, 3000)):
         assert contents(folder) == before
 
 
-@pytest.mark.parametrize("command", ["select --with-video --format openai", "compare"])
+@pytest.mark.parametrize("command", ["select --format video --format openai", "compare"])
 def test_exhibits(clip, tmp_path, capsys, command):
     name, *more = command.split()
     words = [name, str(clip), "-q", "Cold?", "--budget", "2", "--encoder", "offline", *more]

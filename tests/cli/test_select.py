@@ -37,7 +37,9 @@ def compare(clip):
 
 
 def test_select_prints_a_table_and_writes_an_exhibit(select, place, capsys):
-    assert select("-q", "Is the coffee cold?", "-o", "yes", "-o", "no", "--method", "gcr", "--visual-demand", "0") == 0
+    assert (
+        select("-q", "Is the coffee cold?", "-o", "yes", "-o", "no", "--method", "gcr", "--set", "visual_demand=0") == 0
+    )
     out, err = capsys.readouterr()
     assert "A. yes" in out and "4 frames for a budget of 4" in out and "The coffee is cold" in out
     assert "2 from" in err and "clip.srt" in err
@@ -123,7 +125,7 @@ def test_set_reaches_the_method(select_json):
     assert options["max_share"] == 0.5 and options["floor"] == 0
 
 
-@pytest.mark.parametrize("words", [["--overlay", "none"], ["--subtitles", "none", "--speech", "none"]])
+@pytest.mark.parametrize("words", [["--set", "overlay=none"], ["--subtitles", "none", "--set", "speech=none"]])
 def test_overlay_none_and_no_subtitles_leave_frames_bare(select_json, words):
     assert {slot["text"] for slot in select_json("-q", "Cold?", "--no-exhibit", *words)["slots"]} == {""}
 
@@ -168,15 +170,15 @@ def test_compare_writes_one_report_and_a_line_per_method(compare, place, capsys)
         (["-q", "x", "--budget", "0"], "budget"),
         (["-q", "x", "--format", "xml"], "keyframe_indices"),
         (["-q", "x", "--subtitles", "nowhere.srt"], "nowhere.srt"),
-        (["-q", "x", "--visual-demand", "much"], "visual_demand"),
-        (["-q", "x", "--size", "0"], "size"),
+        (["-q", "x", "--set", "visual_demand=much"], "visual_demand"),
+        (["-q", "x", "--set", "size=0"], "size"),
         (["-q", "x", "--out", "taken"], "--force"),
         (["-q", "x", "--from", "20"], "the window starts at 0:00:20, outside the video, which ends at 0:00:12"),
         (
             ["-q", "x", "--from", "8", "--to", "4"],
             "the window is from 0:00:08 to 0:00:04; expected an end after its start",
         ),
-        (["-q", "x", "--until", "noon"], "to_s is 'noon'; expected seconds, or a time such as 1:02"),
+        (["-q", "x", "--to", "noon"], "to_s is 'noon'; expected seconds, or a time such as 1:02"),
         (["-q", "x", "--from", "8.01", "--to", "8.02"], "has no candidate frame; the nearest are at"),
         (["-q", "x", "--max-tokens-in", "8000"], "there is no reader whose tokens"),
         (["-q", "x", "--reader", "local:internvl3-8b", "--max-tokens-in", "0"], "--max-tokens-in is 0"),
@@ -195,9 +197,9 @@ def test_bad_input_is_one_sentence_and_nothing_is_written(select, place, words, 
 
 
 def test_compare_gives_the_visual_demand_to_the_methods_that_use_it(compare, capsys):
-    assert compare("--visual-demand", "0.7", "--json", "--methods", "sift,gcr") == 0
+    assert compare("--set", "visual_demand=0.7", "--json", "--methods", "sift,gcr") == 0
     assert json.loads(capsys.readouterr().out)["selections"]["gcr"]["trace"]["ground"]["visual_demand"] == 0.7
-    assert compare("--visual-demand", "0.7", "--methods", "sift,uniform") == 2
+    assert compare("--set", "visual_demand=0.7", "--methods", "sift,uniform") == 2
     assert "visual_demand is 0.7, which sift does not use" in capsys.readouterr().err
 
 

@@ -15,20 +15,22 @@ VIDEO = ("select", "clip.mp4", "-q", "Cold?")
         (["--jsn"], "there is no flag --jsn (see framesift --help)"),
         ([*VIDEO, "--bugdet", "4"], "there is no flag --bugdet; did you mean --budget? (see framesift select --help)"),
         ([*VIDEO, "--bugdet=4"], "there is no flag --bugdet; did you mean --budget? (see framesift select --help)"),
-        (
-            [*VIDEO, "--overlay", "aligend"],
-            "--overlay is 'aligend'; did you mean aligned? (see framesift select --help)",
-        ),
+        (["select", "--hlep"], "there is no flag --hlep; did you mean --help? (see framesift select --help)"),
+        ([*VIDEO, "--fps", "2"], "there is no flag --fps; did you mean --set fps=VALUE? (see framesift select --help)"),
+        (["tools", "--format", "opneai"], "--format is 'opneai'; did you mean openai? (see framesift tools --help)"),
         ([*VIDEO, "--budget", "few"], "--budget is 'few'; expected a whole number (see framesift select --help)"),
-        (["select"], "the following arguments are required: VIDEO (see framesift select --help)"),
-        (["select", "a.mp4", "-q", "Why", "wait?"], "unexpected argument 'wait?'; put a text of several words in"),
+        (["select"], 'VIDEO is missing; for example: framesift select video.mp4 "Why was the launch put off?"'),
+        (
+            ["select", "a.mp4", "-q", "Why", "wait?"],
+            "'wait?' is not a file; put a text of several words in quotation marks",
+        ),
         (["library", "--max-size", "1GBB"], "--max-size: '1GBB' is not a number with a unit; expected for example"),
         (["library", "--max-size", "nanGB"], "--max-size: 'nanGB' is not a number with a unit"),
         (["library", "--max-size=-1G"], "--max-size: '-1G' is not a number with a unit"),
         (["library", "--older-than", "30x"], "--older-than: '30x' is not a number with a unit"),
         (["index", ""], "VIDEO is empty; expected a path (see framesift index --help)"),
         (["serve", ""], "FOLDER is empty; expected a path (see framesift serve --help)"),
-        ([*VIDEO, "--store", ""], "--store is empty; expected a path (see framesift select --help)"),
+        ([*VIDEO, "--out", ""], "--out is empty; expected a path (see framesift select --help)"),
     ],
 )
 def test_bad_usage_is_one_line(words, expected, capsys):
@@ -43,7 +45,9 @@ def test_bad_usage_is_one_line(words, expected, capsys):
         (["--method", "sfit"], "sift"),
         (["--set", "flor=1"], "floor"),
         (["--encoder", "offlin"], "offline"),
-        (["--speech", "wisper"], "whisper"),
+        (["--set", "speech=wisper"], "whisper"),
+        (["--set", "overlay=aligend"], "aligned"),
+        (["--set", "bugdet=2"], "budget"),
         (["--config", "settings.json"], "budget"),
     ],
 )
@@ -58,7 +62,7 @@ def test_mistyped_name_is_suggested(words, meant, place, capsys):
 def test_command_alone_prints_its_commands(words, capsys):
     assert main(words) == 2
     out, err = capsys.readouterr()
-    assert out.startswith("usage: framesift") and not err
+    assert out.startswith(("try: framesift demo\n", "example: framesift")) and not err
 
 
 def test_file_whose_name_begins_with_a_dash_is_not_an_unknown_flag(place, capsys):

@@ -50,7 +50,7 @@ def install_encoder(site: Path) -> None:
 
 
 def server_command(*arguments: object) -> list[str]:
-    shared = ["--encoder", "colours", "--speech", "none"]
+    shared = ["--encoder", "colours", "--set", "speech=none"]
     return [sys.executable, "-m", "framesift", "mcp", *map(str, arguments), *shared]
 
 

@@ -261,7 +261,7 @@ def _commands(folder: Path) -> list[list[str]]:
     clip = make_clip(folder / "clip.mp4", seconds=8)
     clip.with_suffix(".srt").write_text("1\n00:00:02,000 --> 00:00:04,000\nThe coffee is cold\n")
     keep(folder / "results", *answers(n=4), *answers("uniform", n=4))
-    stored, out = ["--encoder", ENCODER, "--store", str(folder / "store")], ["--out", str(folder / "out" / "x")]
+    stored, out = ["--encoder", ENCODER, "--set", f"store={folder / 'store'}"], ["--out", str(folder / "out" / "x")]
     ask = [str(clip), "-q", "Cold?", "--budget", "2", *stored]
     commands = [
         ["select", *ask, *out],
@@ -269,7 +269,7 @@ def _commands(folder: Path) -> list[list[str]]:
         ["ask", *ask, "--reader", "similarity", *out],
         ["index", str(clip), "--encoder", ENCODER, "--store", str(folder / "new-store")],
         ["bench", "report", str(folder / "results"), "--no-plots", *out],
-        ["corpus", "search", "coffee", *stored],
+        ["corpus", "search", "coffee", "--encoder", ENCODER, "--store", str(folder / "store")],
     ]
     for words in commands:
         _empty(folder / "out")

@@ -272,7 +272,7 @@ def serve(folder: Path) -> Command:
     (folder / "videos").mkdir()
     for k in range(3):
         make_clip(folder / "videos" / f"{k}.mkv", seconds=60, fps=1, seed=k)
-    words = ["serve", str(folder / "videos"), "--port", "0", "--speech", "none"]
+    words = ["serve", str(folder / "videos"), "--port", "0", "--set", "speech=none"]
     return Serving(folder, lambda work: [*words, *_stored(work)], payloads)
 
 

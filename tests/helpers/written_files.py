@@ -11,7 +11,7 @@ NAMED_FOLDERS = ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STAT
 
 def make_home() -> Path:
     """Make a temporary folder the home folder of this process and of those that it starts."""
-    for name in NAMED_FOLDERS:
+    for name in (*NAMED_FOLDERS, "FRAMESIFT_READER"):
         os.environ.pop(name, None)
     os.environ["HOME"] = tempfile.mkdtemp(prefix="framesift-tests-")
     return Path.home()

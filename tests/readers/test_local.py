@@ -52,7 +52,7 @@ def test_logits_depend_on_the_images(reader, exhibit, question):
 
 def test_truncated_reply_is_noted(reader_of, exhibit):
     answer = reader_of("llava-onevision", max_tokens=2).answer(exhibit, fs.Question("What happens?"), "aligned")
-    assert answer.note == "the reply was truncated after 2 tokens: raise --max-tokens"
+    assert answer.note == "the reply was truncated after 2 tokens: raise max_tokens (--set max_tokens=N)"
 
 
 def test_prompt_beyond_the_context_is_an_error(reader_of, exhibit):

@@ -92,7 +92,7 @@ def test_captioner_and_model_may_be_two_servers(server, video, tmp_path):
 def test_command_line_takes_the_address_and_states_what_is_wrong(server, tmp_path, capsys, monkeypatch):
     monkeypatch.setenv("FRAMESIFT_STORE", str(tmp_path))
     video = make_clip(tmp_path / "clip.mp4", seconds=6)
-    common = ["select", str(video), "-q", "Why?", "--budget", "2", "--no-exhibit", "--speech", "none"]
+    common = ["select", str(video), "-q", "Why?", "--budget", "2", "--no-exhibit", "--set", "speech=none"]
     assert main([*common, "--method", "videotree"]) == 2
     assert "videotree asks a model: pass model='http://HOST:PORT/v1'" in capsys.readouterr().err
     assert main([*common, "--method", "videotree", "--set", f"model={server.url}", "--set", "calls=3"]) == 2

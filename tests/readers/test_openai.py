@@ -95,7 +95,7 @@ def test_too_many_images_name_the_limit_and_the_flag(server, exhibit, question, 
     assert """--limit-mm-per-prompt '{"image": 5}'""" in sentence and "--budget" in sentence
 
 
-CONTEXT = ("5 images and the question exceed the context of reader-7b", "--budget", "--longest-side")
+CONTEXT = ("5 images and the question exceed the context of reader-7b", "--budget", "longest_side")
 TEXT_ONLY = ("reader-7b on http://127.0.0.1", "does not accept images")
 # Status, message, other fields of the error: what the sentence starts with, what else it has.
 REFUSALS = [
@@ -169,7 +169,7 @@ def test_timeout_is_reported(server, exhibit, question, monkeypatch):
     server.hold = threading.Event()
     sentence = fails(OpenAIReader(server.url, timeout_s=0.2, retries=0), exhibit, question)
     server.hold.set()
-    assert "did not answer within 0.2 s: raise --timeout" in sentence
+    assert "did not answer within 0.2 s: raise timeout_s" in sentence
 
 
 @pytest.mark.parametrize("body", [b"not json", b"{}", b'{"choices": []}'])
@@ -181,7 +181,7 @@ def test_invalid_completion_is_reported(server, exhibit, question, body):
 @pytest.mark.parametrize(
     ("words", "letter", "note"),
     [
-        ("Let me think about", "", "the reply was truncated after 7 tokens: raise --max-tokens"),
+        ("Let me think about", "", "the reply was truncated after 7 tokens: raise max_tokens (--set max_tokens=N)"),
         ("B because the wind", "B", ""),
     ],
 )

@@ -35,7 +35,7 @@ def test_selection_equals_that_of_the_command_line_and_of_python(shared_server, 
     record = shared_server.post(f"/api/videos/{shared_server.boat}/select", json=asked(trace=True)).json()
     clip, store = folder / "boat.mp4", str(shared_server.config.pipeline.index.store)
     line = ["select", str(clip), "-q", QUESTION["question"], "-o", "The wind", "-o", "The rain", "--budget", "6"]
-    assert main([*line, "--json", "--no-exhibit", "--store", store, "--encoder", "offline"]) == 0
+    assert main([*line, "--json", "--no-exhibit", "--set", f"store={store}", "--encoder", "offline"]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert fs.Selection.from_dict(record) == fs.Selection.from_dict(printed)
     index = fs.index(clip, "offline", store=store)

@@ -185,8 +185,8 @@ def test_port_in_use_store_in_use_and_missing_directory_are_error_messages(share
         (["--port", "70000"], "from 0 to 65535"),
         (["--token", "ab\udcff"], "not text"),
         (["--host", "x" * 300, "--token", "secret"], "can't listen"),
-        (["--event-encoder", "nope"], "'nope'"),
-        (["--speech", "nope"], "'nope'"),
+        (["--set", "event_encoder=nope"], "'nope'"),
+        (["--set", "speech=nope"], "'nope'"),
     ],
 )
 def test_invalid_options_are_error_messages_at_the_start(tmp_path, capsys, line, words):

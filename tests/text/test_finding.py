@@ -51,7 +51,7 @@ def test_unreadable_sidecar_is_skipped_with_a_warning(video, tmp_path):
 def test_notes_list_the_sources_tried_whatever_the_language(video, tmp_path):
     found = search_events(video, language="ja", store=tmp_path / "store")
     assert found.events == ()
-    expected = ("no subtitle file beside", "no embedded text track", "no audio", "--screen-text")
+    expected = ("no subtitle file beside", "no embedded text track", "no audio", "screen_text=true")
     assert all(part in " ".join(found.notes) for part in expected)
 
 

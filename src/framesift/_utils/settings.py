@@ -33,7 +33,7 @@ def check_settings(record: Any) -> None:
         name, value = declared.name, getattr(record, declared.name)
         choices = declared.metadata.get("argument", {}).get("choices")
         if choices is not None and value not in choices:
-            raise OptionError(f"{name} is {shown(value)}; expected one of {', '.join(choices)}")
+            raise OptionError(f"{name} is {shown(value)}; {suggestion(str(value), choices)}")
         try:
             if declared.type in _SIMPLE:
                 read_value(declared.type, value, name)

@@ -28,7 +28,7 @@ from framesift.types import Window
 RESULT_SCHEMA = "framesift.result/3"
 RUN_SCHEMA = "framesift.run/1"
 UNIFORM = "uniform"  # the selector that can take its frames from the whole video
-CANDIDATES, WHOLE_VIDEO = UNIFORM_FRAMES = ("candidates", "video")
+CANDIDATES, WHOLE_VIDEO = ("candidates", "video")
 
 log = logging.getLogger(__name__)
 

@@ -8,19 +8,19 @@ from typing import Any
 from framesift._utils.json import dump_json
 from framesift._utils.output_folder import add_file
 from framesift._utils.text import printable
+from framesift.cli.arguments import AddCommand
 from framesift.cli.select import ExhibitRun, SavedExhibit, add_exhibit_options, add_question, print_results
-from framesift.cli.settings import AddCommand, add_reader
-from framesift.cli.tokens import add_token_options
+from framesift.cli.settings import NO_READER
 from framesift.errors import OptionError
 from framesift.types import Answer
 
 
 def add_commands(add: AddCommand) -> None:
-    ask = add("ask", _ask, "select frames, send them to a model and print its answer")
+    example = 'framesift ask video.mp4 "Why was the launch put off?" --reader http://localhost:8000/v1'
+    ask = add("ask", _ask, "select frames, send them to a model and print its answer", example)
     add_question(ask)
-    add_reader(ask)
-    add_token_options(ask)
     add_exhibit_options(ask)
+    ask.finish("print the selections and the answers as JSON")
 
 
 def _ask(args: argparse.Namespace) -> int:
@@ -30,7 +30,7 @@ def _ask(args: argparse.Namespace) -> int:
     run = ExhibitRun(args)
     reading = run.config.reading
     if reading.reader is None:
-        raise OptionError("there is no reader; expected --reader http://HOST:PORT/v1, local:MODEL or similarity")
+        raise OptionError(NO_READER)
     check_reader(reading.reader, **reading.reader_options)  # before indexing, which may take long
     run.select()
     exhibits, sent = tee(_write_all(run))

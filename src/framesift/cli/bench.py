@@ -9,15 +9,14 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from framesift._utils.json import parse_scalar
 from framesift._utils.records import read_value
 from framesift._utils.text import counted, duration_text
-from framesift.batch.results import UNIFORM_FRAMES
+from framesift.cli.arguments import AddCommand, Group, Parser
 from framesift.cli.output import ProgressBar, print_json, print_video_warnings
-from framesift.cli.settings import AddCommand, add_settings
+from framesift.cli.settings import DECLARED, add_settings, assignment, setting_value
 from framesift.errors import InputError, OptionError
-from framesift.indexing.index import UNCHANGED_FRAMES
 from framesift.pipeline.config import PipelineConfig
-from framesift.selection.batch_select import BLANK_FRAMES
 
 if TYPE_CHECKING:
     from framesift.batch.runner import RunSummary
@@ -30,6 +29,12 @@ OWN = "own"
 OWN_ENDINGS = (".jsonl", ".json", ".csv")
 RESULTS = "bench-results"
 SET_BUDGETS = "4,8,16"
+QUESTIONS, METHODS = "which questions", "which methods and readers"
+# As framesift.bench.plan has them, which is not imported before a benchmark runs.
+RUN_SETTINGS = (
+    *("seed", "fps", "mode", "device", "decode", "store", "events", "event_encoder", "visual_demand", "namer"),
+    *("blank_frames", "unchanged_frames", "times", "uniform_frames"),
+)
 _CHOICE = ("methods", "budgets", "text_modes")
 _SELECTORS = ("methods", "budgets", "set", "sweep", "video", "out")  # flags of a run on evidence sets
 
@@ -43,111 +48,138 @@ def expand_shorthand(argv: Sequence[str]) -> list[str]:
 
 
 def add_commands(add: AddCommand) -> None:
-    bench = add("bench", None, "run benchmarks, and make their tables")
+    bench = add(
+        "bench", None, "run benchmarks, and make their tables", "framesift bench mine.jsonl --methods sift,uniform"
+    )
+    bench.finish()
     parts = bench.add_subparsers(title="what", metavar="DATASET|run|report|evidence|selftest")
 
-    def part(name: str, run: Any, summary: str) -> argparse.ArgumentParser:
-        command = parts.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
-        command.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help="print the result as JSON")
+    def part(name: str, run: Any, summary: str, example: str, json: str = "the tables") -> Parser:
+        command: Parser = parts.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
+        command.example = f"framesift bench {example}"
+        command.finish(f"print {json} as JSON")
         command.set_defaults(run=run)
         return command
 
     for name in DATASETS:
-        command = part(name, _dataset, f"run methods and readers on {name}")
+        example = f"{name} --data DIR --methods gcr,uniform --budgets 8,32"
+        command = part(name, _dataset, f"run methods and readers on {name}", example)
         command.set_defaults(dataset=name)
-        command.add_argument("--data", required=True, metavar="DIR", help="the data set's folder, as published")
+        described = "the data set's folder, as published"
+        command.group(QUESTIONS).add_argument("--data", required=True, metavar="DIR", help=described)
         _add_run(command)
-    own = part(OWN, _dataset, "run methods and readers on questions of your own: bench FILE.jsonl")
-    own.add_argument("dataset", metavar="FILE", help="JSONL, JSON or CSV of video, question, options, answer …")
+    example = "mine.jsonl --methods gcr,uniform --budgets 8,32"
+    own = part(OWN, _dataset, "run methods and readers on questions of your own", example)
+    columns = "JSONL, JSON or CSV of video, question, options, answer …; `bench FILE.jsonl` is the same"
+    own.group(QUESTIONS).add_argument("dataset", metavar="FILE", help=columns)
     own.set_defaults(data=None)
     _add_run(own)
-    run = part("run", _run_file, "run a YAML plan, such as those in benchmarks/paper")
-    run.add_argument("plan", metavar="FILE.yaml")
-    run.add_argument("--data", action="append", default=[], metavar="NAME=DIR", help="a data set's folder; repeatable")
+    example = "run benchmarks/paper/table1.yaml --data longvideobench=DIR"
+    run = part("run", _run_file, "run a YAML plan, such as those in benchmarks/paper", example)
+    run.group(QUESTIONS).add_argument("plan", metavar="FILE.yaml", help="the plan")
+    _add_folders(run.group(QUESTIONS), "folder of a data set; repeatable")
     _add_run(run, from_file=True)
-    report = part("report", _report, "tables and plots from a folder of results")
-    report.add_argument("results", nargs="+", metavar="RESULTS")
-    report.add_argument("--out", metavar="DIR", help="folder to write (default: RESULTS/report)")
-    report.add_argument(
-        "--data", action="append", default=[], metavar="NAME=DIR", help="for evidence scores; repeatable"
-    )
-    report.add_argument("--scenes", metavar="CSV", help="true scenes by question, for evidence scores")
-    report.add_argument("--baseline", default="uniform", help="what categories are compared with (default: uniform)")
-    report.add_argument("--no-plots", action="store_true", help="tables only, without matplotlib")
-    _add_evidence(part("evidence", _evidence, "score frames against annotated moments, without a reader"))
-    selftest = part("selftest", _selftest, "run everything on a small synthetic benchmark")
-    selftest.add_argument("--out", metavar="DIR", help="keep videos, indexes, results and report there")
+    report = part("report", _report, "make tables and plots from folders of results", "report bench-results")
+    report.group(QUESTIONS).add_argument("results", nargs="+", metavar="RESULTS", help="folders of results")
+    _add_folders(report.group(QUESTIONS), "folder of a data set, for scores by evidence; repeatable")
+    scenes = "true scenes by question, for scores by evidence"
+    report.group(QUESTIONS).add_argument("--scenes", metavar="CSV", help=scenes)
+    baseline = "method that the others are compared with by category (default: uniform)"
+    report.group("output").add_argument("--baseline", default="uniform", metavar="NAME", help=baseline)
+    report.group("output").add_argument("--out", metavar="DIR", help="folder to write (default: RESULTS/report)")
+    report.group("output").add_argument("--no-plots", action="store_true", help="tables only, without matplotlib")
+    example = "evidence transcripts.json --methods sift,uniform --budgets 4,8"
+    _add_evidence(part("evidence", _evidence, "score frames against annotated moments, without a reader", example))
+    summary = "run everything on a small synthetic benchmark"
+    selftest = part("selftest", _selftest, summary, "selftest", "the tables and the verdicts")
+    kept = "keep videos, indexes, results and report there"
+    selftest.group("output").add_argument("--out", metavar="DIR", help=kept)
 
 
-def _add_run(command: argparse.ArgumentParser, *, from_file: bool = False) -> None:
+def _add_folders(group: Group, described: str) -> None:
+    group.add_argument("--data", action="append", default=[], metavar="NAME=DIR", help=described)
+
+
+def _add_run(command: Parser, *, from_file: bool = False) -> None:
     command.set_defaults(stored=True)
-    narrow = "; of those in the file" if from_file else ""
-    command.add_argument("--methods", metavar="NAME,NAME", help=f"of `framesift selectors`{narrow}")
-    command.add_argument("--budgets", metavar="N,N", help=f"how many frames{narrow}")
-    command.add_argument(
-        "--text-modes", metavar="NAME,NAME", help=f"none, blank, prompt, tagged, shuffled, aligned{narrow}"
-    )
-    readers = "http://HOST/v1[#MODEL], local:MODEL, similarity, each also as NAME=…; none: frames alone"
-    command.add_argument("--readers", metavar="READER,READER", help=readers)
+    what = command.group(METHODS)
+    narrow = ", of those in the file" if from_file else ""
+    _add_methods(what, f"one or more of `framesift selectors`{narrow}", f"how many frames to select{narrow}")
+    modes = f"how the reader is shown the text{narrow}: none, blank, prompt, tagged, shuffled, aligned"
+    what.add_argument("--text-modes", metavar="NAME,NAME", help=modes)
+    readers = "http://HOST/v1[#MODEL], local:MODEL or similarity, each also as NAME=…; none: frames alone"
+    what.add_argument("--readers", metavar="READER,READER", help=readers)
     if not from_file:
-        command.add_argument("--ablate", metavar="STAGE,STAGE", help="gcr without ground, cover, refine, beside gcr")
-        _add_options(command)
-        command.add_argument("--fps", help="candidates per second, or auto (default: 1, the paper's)")
-        command.add_argument("--events", choices=("subtitles", "speech", "none"), help="where the text comes from")
-        add_settings(command, "mode")
-    add_settings(command, "visual_demand", "event_encoder", "namer")
-    blank = "frames that show nothing: skip or keep them (default: keep, the paper's)"
-    command.add_argument("--blank-frames", choices=BLANK_FRAMES, help=blank)
-    unchanged = "candidates that show the same as the one before: reuse its vector or encode them (default: encode)"
-    command.add_argument("--unchanged-frames", choices=UNCHANGED_FRAMES, help=unchanged)
-    times = "the frames' times in the prompt (default: yes; the paper's plans have none)"
-    command.add_argument("--times", action=argparse.BooleanOptionalAction, help=times)
-    uniform = "uniform takes its frames from the whole video, or from the candidates (default)"
-    command.add_argument("--uniform-frames", choices=UNIFORM_FRAMES, help=uniform)
-    command.add_argument("--shard", default="1/1", metavar="K/N", help="the videos of the K-th of N processes")
-    command.add_argument("--out", default=RESULTS, metavar="DIR", help=f"folder of the results (default: {RESULTS})")
-    _add_questions(command)
+        _add_options(what)
+        what.add_argument("--ablate", metavar="STAGE,STAGE", help="gcr without ground, cover or refine, beside gcr")
+    _add_questions(command, RUN_SETTINGS)
+    output = command.group("output")
+    output.add_argument("--out", default=RESULTS, metavar="DIR", help=f"folder of the results (default: {RESULTS})")
+    shard = "run the videos of the K-th of N processes"
+    output.add_argument("--shard", default="1/1", metavar="K/N", help=shard)
 
 
-def _add_evidence(command: argparse.ArgumentParser) -> None:
+def _add_methods(group: Group, methods: str, budgets: str) -> None:
+    group.add_argument("--methods", metavar="NAME,NAME", help=methods)
+    group.add_argument("--budgets", metavar="N,N", help=budgets)
+
+
+def _add_evidence(command: Parser) -> None:
     """A data set with published frames (--selections), or evidence sets to run selectors on."""
-    described = "a data set, for --selections; or transcript and moment sets to run selectors on"
-    command.add_argument("dataset", nargs="+", metavar="DATASET|FILE", help=described)
-    command.add_argument("--data", metavar="DIR", help="the data set's folder or annotation file")
-    command.add_argument("--selections", action="append", metavar="FILE", help="published frame lists; repeatable")
-    rates = command.add_mutually_exclusive_group()
-    rates.add_argument("--fps", type=float, help="turns frame numbers into times (default: the video itself does)")
-    rates.add_argument("--fps-from", metavar="FILE", help="frames per second by video, or AKS's published frames")
-    command.add_argument("--methods", metavar="NAME,NAME", help="of `framesift selectors` (default: all that can run)")
-    command.add_argument("--budgets", metavar="N,N", help=f"how many frames (default: {SET_BUDGETS})")
-    _add_options(command)
-    command.add_argument("--video", metavar="FILE", help="its frames stand for those of videos without any")
-    command.add_argument("--out", metavar="DIR", help="keep a row per selection there; the same command continues")
-    _add_questions(command)
-
-
-def _add_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--set", action="append", metavar="[METHOD.]OPTION=V", help="an option of the methods")
-    command.add_argument("--sweep", action="append", metavar="OPTION=V,V", help="each value beside the default")
-
-
-def _add_questions(command: argparse.ArgumentParser) -> None:
-    """Which questions, and the settings that every run has."""
-    command.add_argument("--limit", type=int, metavar="N", help="the first N questions, of those that are left")
-    command.add_argument("--sample", type=int, metavar="N", help="N questions drawn by --seed")
-    command.add_argument("--ids", metavar="ID,ID", help="these questions")
-    command.add_argument("--groups", metavar="NAME,NAME", help="as in Short,Medium, or the data set's own words")
-    command.add_argument("--seed", type=int, help="of the sample, of methods that draw, of the shuffled overlay")
-    command.add_argument(
-        "--allow-missing", action="store_true", default=None, help="leave out questions whose video is missing"
+    asked, what = command.group(QUESTIONS), command.group(METHODS)
+    described = "transcript and moment sets to run selectors on; or a data set, for --selections"
+    asked.add_argument("dataset", nargs="+", metavar="DATASET|FILE", help=described)
+    asked.add_argument("--data", metavar="DIR", help="the data set's folder or annotation file")
+    asked.add_argument("--selections", action="append", metavar="FILE", help="published frame lists; repeatable")
+    rates = asked.add_mutually_exclusive_group()
+    rates.add_argument(
+        "--fps", type=float, metavar="RATE", help="turns frame numbers into times (default: the video's)"
     )
-    command.add_argument("--scenes", metavar="CSV", help="true scenes by question: id, scene_id, start, end")
-    add_settings(command, "encoder", "device", "store")
+    rates.add_argument("--fps-from", metavar="FILE", help="frames per second by video, or AKS's published frames")
+    asked.add_argument("--video", metavar="FILE", help="video whose frames stand for those of sets without any")
+    budgets = f"how many frames to select (default: {SET_BUDGETS})"
+    _add_methods(what, "one or more of `framesift selectors` (default: all that can run)", budgets)
+    _add_options(what)
+    _add_questions(command, ("device", "store", "seed"))
+    kept = "keep a row per selection there; the same command continues"
+    command.group("output").add_argument("--out", metavar="DIR", help=kept)
+
+
+def _add_options(group: Group) -> None:
+    swept = "each value of an option beside the default; repeatable"
+    group.add_argument("--sweep", action="append", metavar="OPTION=V,V", help=swept)
+
+
+def _add_questions(command: Parser, settable: Sequence[str]) -> None:
+    """Which questions, and the settings that every run has."""
+    asked = command.group(QUESTIONS)
+    asked.add_argument("--limit", type=int, metavar="N", help="the first N questions of those that are left")
+    asked.add_argument("--sample", type=int, metavar="N", help="N questions drawn by the setting seed")
+    asked.add_argument("--ids", metavar="ID,ID", help="only these questions")
+    groups = "only these groups, as in Short,Medium or as the data set calls them"
+    asked.add_argument("--groups", metavar="NAME,NAME", help=groups)
+    missing = "leave out questions whose video is missing"
+    asked.add_argument("--allow-missing", action="store_true", default=None, help=missing)
+    asked.add_argument("--scenes", metavar="CSV", help="true scenes by question: id, scene_id, start, end")
+    add_settings(command.group("all settings"), "encoder")
+    described = f"{', '.join(settable)}, or an option of the methods; repeatable"
+    command.group("all settings").add_argument("--set", action="append", metavar="NAME=VALUE", help=described)
+    command.set_defaults(settable=settable)
 
 
 def _given(args: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
-    """The flags that were given, by name."""
-    return {name: value for name in names if (value := getattr(args, name, None)) is not None}
+    """The flags and the settings of `--set` that were given, by name; "set" are the options of methods."""
+    values = {name: value for name in names if (value := getattr(args, name, None)) is not None}
+    options = []
+    for text in args.set or ():
+        name, value = assignment(text)
+        if name not in args.settable:
+            options.append(text)
+        elif name in names:
+            values[name] = setting_value(name, value) if name in DECLARED else parse_scalar(value)
+    if "set" in names:
+        values["set"] = options or None
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def _dataset(args: argparse.Namespace) -> int:
@@ -161,6 +193,8 @@ def _dataset(args: argparse.Namespace) -> int:
 def _run_file(args: argparse.Namespace) -> int:
     from framesift.bench.plan import SETTINGS, make_plan, pairs_of, read_plan, readers_of, words
 
+    if options := _given(args, ("set",)).get("set"):
+        raise OptionError(f"--set {options[0]!r} is no setting of a run; options of methods stand in {args.plan}")
     settings = read_plan(args.plan)
     in_file = settings.get("readers")
     settings |= _given(args, [name for name in SETTINGS if name not in (*_CHOICE, "readers")])

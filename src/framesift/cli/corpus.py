@@ -10,14 +10,12 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from framesift._utils.text import clock, counted, printable
+from framesift.cli.arguments import AddCommand, Parser, RunCommand
 from framesift.cli.output import ProgressBar, print_json, print_video_warnings
 from framesift.cli.settings import (
     INDEX_SETTINGS,
-    SELECTION_SETTINGS,
-    AddCommand,
-    RunCommand,
-    add_method_options,
-    add_reader,
+    NO_READER,
+    add_all_settings,
     add_settings,
     config_from,
 )
@@ -28,69 +26,87 @@ if TYPE_CHECKING:
     from framesift.batch.runner import RunSummary
 
 MOST_FAILURES = 10  # printed
+SELECTION_SETTINGS = ("method", "budget", "seed", "visual_demand", "event_encoder", "blank_frames", "namer")
 
 
 def add_commands(add: AddCommand) -> None:
-    corpus = add("corpus", None, "index, ask and search many videos, on this machine or on a Ray cluster")
+    example = "framesift corpus index videos.csv"
+    corpus = add("corpus", None, "index, ask and search many videos, here or on a Ray cluster", example)
+    corpus.finish()
     commands = corpus.add_subparsers(title="commands", metavar="COMMAND")
 
-    def add_one(name: str, run: RunCommand, summary: str) -> argparse.ArgumentParser:
-        command = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
+    def add_one(name: str, run: RunCommand, summary: str, example: str) -> Parser:
+        command: Parser = commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
+        command.example = f"framesift corpus {name} {example}"
         command.set_defaults(run=run, stored=name != "search")
         return command
 
-    index = add_one(
-        "index", _index, "index every video of a list, a directory or a pattern; resumes a run that was stopped"
+    summary = "index every video of a list, a directory or a pattern; resumes a run that was stopped"
+    index = add_one("index", _index, summary, "videos.csv --workers 4")
+    videos, sources = index.group("which videos"), "a .txt, .csv, .jsonl or .parquet list, directories, or patterns"
+    videos.add_argument("source", nargs="+", metavar="LIST|DIR|GLOB", help=sources)
+    videos.add_argument("--skip-failed", action="store_true", help="skip videos that failed in an earlier run")
+    videos.add_argument("--no-events", action="store_true", help="do not store the videos' subtitles for search")
+    add_settings(index.group("how"), "encoder", "fps", "store")
+    index.group("output").add_argument(
+        "--manifest", metavar="FILE", help="Parquet file to write (default: in the store)"
     )
-    index.add_argument("source", nargs="+", metavar="LIST|DIR|GLOB", help="a .txt, .csv, .jsonl or .parquet, or videos")
-    index.add_argument("--manifest", metavar="FILE", help="the Parquet file to write (default: in the store)")
-    index.add_argument("--no-events", action="store_true", help="do not store the videos' subtitles for search")
-    index.add_argument("--skip-failed", action="store_true", help="skip videos that failed in an earlier run")
     _add_execution(index)
-    add_settings(index, *INDEX_SETTINGS)
+    add_all_settings(index, INDEX_SETTINGS)
 
-    select = add_one("select", _select, "select frames for every question of a file, each on the video it names")
+    summary = "select frames for every question of a file, each on the video it names"
+    select = add_one("select", _select, summary, "--questions questions.csv --results results/")
     _add_questions(select)
-    ask = add_one("ask", _ask, "have a model answer every question of a file from frames of the video it names")
-    add_reader(ask)
-    _add_questions(ask)
-
-    search = add_one("search", _search, "find the videos and seconds of the whole store that best match a text")
-    search.add_argument("text", metavar="WORDS")
-    limit = "how many hits (default: 10); those marked ? match no better than they would unrelated questions"
-    search.add_argument("--limit", type=int, default=10, metavar="N", help=limit)
-    by = "compare with frames, with timestamped text (events), or both (default)"
-    search.add_argument("--by", choices=("both", "frames", "events"), default="both", help=by)
-    window = "hits nearer than this to a better one of the same video are merged into it (default: 10)"
-    search.add_argument("--window", type=float, default=10.0, metavar="SECONDS", help=window)
-    search.add_argument("--report", metavar="FILE", help="also write an HTML page with a thumbnail of each hit")
-    search.add_argument("--encoder", default="auto", help="the one the videos were indexed with (default: auto)")
-    search.add_argument("--json", action="store_true", help="print the result as JSON")
-    add_settings(search, "store")
-
-
-def _add_questions(command: argparse.ArgumentParser) -> None:
-    questions = "JSON, JSONL or CSV with question, video and, where there are any, options, answer, subtitles, id"
-    command.add_argument("--questions", required=True, metavar="FILE", help=questions)
-    command.add_argument("--results", required=True, metavar="DIR", help="folder of result files to append to")
-    add_settings(command, *SELECTION_SETTINGS, *INDEX_SETTINGS)
-    add_method_options(command)
-    command.add_argument(
-        "--subtitles", choices=("auto", "none"), default="auto", help="search for subtitles (default: auto)"
+    summary = "have a model answer every question of a file from frames of the video it names"
+    ask = add_one(
+        "ask", _ask, summary, "--questions questions.csv --results results/ --reader http://localhost:8000/v1"
     )
+    _add_questions(ask, "reader", "text_mode", "concurrency")
+
+    summary = "find the videos and seconds of the whole store that best match a text"
+    search = add_one("search", _search, summary, '"a red bus"')
+    which, output = search.group("what to find"), search.group("output")
+    which.add_argument("text", metavar='"TEXT"', help="what to look for")
+    limit = "how many hits (default: 10); those marked ? match no better than they would unrelated questions"
+    which.add_argument("--limit", type=int, default=10, metavar="N", help=limit)
+    by = "compare the text with frames, with timestamped text (events), or with both (default)"
+    which.add_argument("--by", choices=("both", "frames", "events"), default="both", help=by)
+    window = "merge a hit into a better one of the same video that is nearer than this (default: 10)"
+    which.add_argument("--window", type=float, default=10.0, metavar="SECONDS", help=window)
+    add_settings(which, "encoder", "store")
+    output.add_argument("--report", metavar="FILE", help="also write an HTML page with a thumbnail of each hit")
+    search.finish("print the hits as JSON")
+
+
+def _add_questions(command: Parser, *reading: str) -> None:
+    asked = command.group("what to ask")
+    questions = "JSON, JSONL or CSV with the columns question and video and, if any, options, answer, subtitles, id"
+    asked.add_argument("--questions", required=True, metavar="FILE", help=questions)
+    add_settings(command.group("which frames"), "budget", "method", "encoder")
+    subtitles = "auto searches for subtitles (default), none uses none"
+    command.group("which frames").add_argument("--subtitles", choices=("auto", "none"), default="auto", help=subtitles)
+    results = "folder of result files to append to"
+    command.group("output").add_argument("--results", required=True, metavar="DIR", help=results)
+    if reading:
+        add_settings(command.group("model"), "reader")
     _add_execution(command)
+    owners = "the method or the reader" if reading else "the method"
+    add_all_settings(command, (*SELECTION_SETTINGS, *INDEX_SETTINGS, *reading), owners)
 
 
-def _add_execution(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--engine", choices=("local", "ray"), default="local", help="where to run (default: local)")
-    command.add_argument("--workers", type=int, metavar="N", help="processes or actors (default: as many as fit)")
-    command.add_argument("--address", metavar="HOST:PORT", help="of a Ray cluster (default: one on this machine)")
-    command.add_argument("--json", action="store_true", help="print progress events as JSON lines")
-    command.add_argument("--tries", type=int, default=3, help="attempts per video (default: 3)")
-    stall = "seconds without progress after which a video's worker is stopped (default: 300)"
-    command.add_argument("--stall", type=float, default=300.0, metavar="SECONDS", help=stall)
-    limit = "seconds one attempt may take (default: 14400)"
-    command.add_argument("--time-limit", type=float, default=14400.0, metavar="SECONDS", help=limit)
+def _add_execution(command: Parser) -> None:
+    where = command.group("where to run")
+    engine = "processes on this machine (local), or a Ray cluster (default: local)"
+    where.add_argument("--engine", choices=("local", "ray"), default="local", help=engine)
+    where.add_argument("--workers", type=int, metavar="N", help="processes or actors (default: as many as fit)")
+    address = "address of the Ray cluster (default: one on this machine)"
+    where.add_argument("--address", metavar="HOST:PORT", help=address)
+    where.add_argument("--tries", type=int, default=3, metavar="N", help="attempts per video (default: 3)")
+    stall = "stop the worker of a video that makes no progress for this long (default: 300)"
+    where.add_argument("--stall", type=float, default=300.0, metavar="SECONDS", help=stall)
+    limit = "longest duration of an attempt (default: 14400)"
+    where.add_argument("--time-limit", type=float, default=14400.0, metavar="SECONDS", help=limit)
+    command.finish("print the run's events as JSON lines")
 
 
 class RunDisplay(ProgressBar):
@@ -187,7 +203,7 @@ def _ask(args: argparse.Namespace) -> int:
     from framesift import corpus
 
     if config_from(args).reading.reader is None:
-        raise OptionError("there is no reader; expected --reader http://HOST:PORT/v1, local:MODEL or similarity")
+        raise OptionError(NO_READER)
     return _run_questions(args, corpus.ask)
 
 
@@ -216,8 +232,9 @@ def _search(args: argparse.Namespace) -> int:
 
     if args.report:
         check_report_path(args.report)
-    store = config_from(args).index.store
-    hits = search(args.text, limit=args.limit, by=args.by, encoder=args.encoder, store=store, window_s=args.window)
+    index = config_from(args).index
+    encoder, store = str(index.encoder), index.store
+    hits = search(args.text, limit=args.limit, by=args.by, encoder=encoder, store=store, window_s=args.window)
     report = write_report(args.text, hits, args.report) if args.report else None
     if args.json:
         found = {"hits": [hit.to_dict() for hit in hits], "note": match_note(hits)}

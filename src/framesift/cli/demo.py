@@ -7,21 +7,23 @@ import sys
 from pathlib import Path
 
 from framesift._utils.output_folder import add_file
+from framesift.cli.arguments import AddCommand
 from framesift.cli.output import ProgressBar
-from framesift.cli.settings import AddCommand
 from framesift.selection.selector import DEFAULT_METHOD
 
 FOLDER = "framesift-demo"
 
 
 def add_commands(add: AddCommand) -> None:
-    demo = add("demo", _demo, "make a sample video, select frames for a question, and show the report")
-    demo.add_argument(
-        "--method", default=DEFAULT_METHOD, help=f"a name of `framesift selectors` (default: {DEFAULT_METHOD})"
-    )
-    demo.add_argument("--budget", type=int, default=16, help="how many frames (default: 16)")
-    demo.add_argument("--out", metavar="DIR", default=FOLDER, help=f"folder to write (default: {FOLDER})")
-    demo.add_argument("--force", action="store_true", help="replace an exhibit of another video that is there")
+    summary = "make a sample video and the report of a question about it"
+    demo = add("demo", _demo, summary, "framesift demo")
+    frames, output = demo.group("which frames"), demo.group("output")
+    method = f"how frames are selected, one of `framesift selectors` (default: {DEFAULT_METHOD})"
+    frames.add_argument("--method", default=DEFAULT_METHOD, metavar="NAME", help=method)
+    frames.add_argument("-b", "--budget", type=int, default=16, metavar="N", help="how many frames (default: 16)")
+    output.add_argument("--out", metavar="DIR", default=FOLDER, help=f"folder to write (default: {FOLDER})")
+    output.add_argument("--force", action="store_true", help="replace the report of another video in --out DIR")
+    demo.finish("print the selection and the answer as JSON")
 
 
 def _demo(args: argparse.Namespace) -> int:
@@ -38,9 +40,19 @@ def _demo(args: argparse.Namespace) -> int:
         print("The sample video is made once and stored; so is its index.", file=sys.stderr)
     with ProgressBar(show=not args.json) as bar:
         video = sample_video(default_store() / ".demo", progress=bar)
-    command = ["ask", str(video), "--reader", "similarity", "--question", QUESTION.text]
+    command = ["ask", str(video), QUESTION.text, "--reader", "similarity"]
     command += [part for option in QUESTION.options for part in ("--option", option)]
-    command += ["--method", args.method, "--budget", str(args.budget), "--out", args.out, "--force", "--with-video"]
+    command += [
+        "--method",
+        args.method,
+        "--budget",
+        str(args.budget),
+        "--out",
+        args.out,
+        "--force",
+        "--format",
+        "video",
+    ]
     if not args.json:
         print(f"$ framesift {shlex.join(command)}\n")
     code: int = args.run_command([*command, "--json"] if args.json else command)

@@ -11,19 +11,18 @@ from typing import Any
 
 from framesift._utils.requirements import explain_mismatch, installed_version, unmet_requirements
 from framesift._utils.version import __version__
+from framesift.cli.arguments import AddCommand
 from framesift.cli.output import print_json
-from framesift.cli.settings import AddCommand, add_settings, config_from
+from framesift.cli.settings import add_settings, config_from
 
 CLIP_FRAMES = 8  # of the clip that shows whether decoding works
 
 
 def add_commands(add: AddCommand) -> None:
-    doctor = add(
-        "doctor",
-        _doctor,
-        "check that videos can be decoded; show what is installed or missing, and which encoder is used",
-    )
-    add_settings(doctor, "store")
+    summary = "check that videos can be decoded, and what is installed"
+    doctor = add("doctor", _doctor, summary, "framesift doctor")
+    add_settings(doctor.group("which store"), "store")
+    doctor.finish("print the report as JSON")
 
 
 def _doctor(args: argparse.Namespace) -> int:

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from framesift._utils.text import counted, duration_text, printable
+from framesift.cli.arguments import AddCommand
 from framesift.cli.output import ProgressBar, error_code, print_json, print_video_warnings, print_warnings
-from framesift.cli.settings import INDEX_SETTINGS, AddCommand, add_settings, config_from
+from framesift.cli.settings import INDEX_SETTINGS, add_all_settings, add_settings, config_from
 from framesift.errors import FramesiftError
 from framesift.progress import WatchedProgress
 
@@ -17,9 +18,13 @@ if TYPE_CHECKING:
 
 
 def add_commands(add: AddCommand) -> None:
-    index = add("index", _index, "decode and encode videos once, so that every later command is quick")
-    index.add_argument("videos", nargs="+", metavar="VIDEO", help="files, folders or patterns")
-    add_settings(index, *INDEX_SETTINGS)
+    example = "framesift index video.mp4 talks/"
+    index = add("index", _index, "decode and encode videos once, so that every later command is quick", example)
+    videos = "video files, folders of them, or patterns"
+    index.group("what to index").add_argument("videos", nargs="+", metavar="VIDEO", help=videos)
+    add_settings(index.group("how"), "encoder", "fps", "store")
+    add_all_settings(index, INDEX_SETTINGS)
+    index.finish("print a row per video as JSON")
     index.set_defaults(stored=True)
 
 

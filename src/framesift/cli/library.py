@@ -9,30 +9,39 @@ from dataclasses import asdict
 
 from framesift._utils.credentials import public_url
 from framesift._utils.text import clock, counted, duration_text, printable, suggestion
+from framesift.cli.arguments import AddCommand
 from framesift.cli.output import ProgressBar, print_json, print_video_warnings, print_warnings
-from framesift.cli.settings import TEXT_SETTINGS, AddCommand, add_settings, config_from
+from framesift.cli.settings import TEXT_SETTINGS, add_all_settings, add_settings, config_from
 from framesift.errors import OptionError, UnknownName
 
 
 def add_commands(add: AddCommand) -> None:
-    events = add("events", _events, "show the timestamped text of a video, and where it came from")
-    events.add_argument("video", metavar="VIDEO")
-    add_settings(events, *TEXT_SETTINGS, "store")
-
-    library = add("library", _library, "list the stored indexes, or remove some")
-    library.add_argument(
-        "--prune", action="store_true", help="remove what is damaged, unfinished or of a missing video"
+    events = add(
+        "events", _events, "show the timestamped text of a video, and where it came from", "framesift events video.mp4"
     )
-    library.add_argument("--older-than", type=_age, metavar="AGE", help="with --prune: unused for so long, as in 30d")
-    library.add_argument(
-        "--max-size", type=parse_size, metavar="SIZE", help="with --prune: the oldest beyond, as in 5GB"
-    )
-    add_settings(library, "store")
+    events.group("which text").add_argument("video", metavar="VIDEO", help="the video")
+    add_settings(events.group("which text"), *TEXT_SETTINGS)
+    add_all_settings(events, (*TEXT_SETTINGS, "store"))
+    events.finish("print the text and its sources as JSON")
 
-    add("selectors", _selectors, "list the ways to choose frames, with their options")
-    pull = add("pull", _pull, "fetch the weights of an encoder or a local reader")
-    models = "siglip, siglip-base, siglip2 or clip, a local reader such as qwen3-vl-8b, or a hub name like owner/model"
-    pull.add_argument("model", metavar="MODEL", help=models)
+    example = "framesift library --prune --older-than 30d"
+    library = add("library", _library, "list the videos that are indexed, or remove what is not needed", example)
+    which = library.group("what to list or remove")
+    which.add_argument("--prune", action="store_true", help="remove what is damaged, unfinished or of a missing video")
+    which.add_argument("--older-than", type=_age, metavar="AGE", help="with --prune: what was not used for 30d, 12h, …")
+    size = "with --prune: the oldest, until the rest is at most 5GB, 500MB, …"
+    which.add_argument("--max-size", type=parse_size, metavar="SIZE", help=size)
+    add_settings(which, "store")
+    library.finish("print what is stored and removed as JSON")
+
+    selectors = add(
+        "selectors", _selectors, "list the methods that select frames, with their options", "framesift selectors"
+    )
+    selectors.finish("print the methods as JSON")
+    pull = add("pull", _pull, "download the weights of an encoder or of a local reader", "framesift pull siglip")
+    models = "siglip, siglip-base, siglip2 or clip; a local reader such as qwen3-vl-8b; or a hub name like owner/model"
+    pull.group("what to download").add_argument("model", metavar="MODEL", help=models)
+    pull.finish("print the folder of the weights as JSON")
 
 
 def _age(text: str) -> float:

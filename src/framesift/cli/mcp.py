@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import NoReturn
 
 from framesift._utils.optional import require
+from framesift.cli.arguments import AddCommand
 from framesift.cli.library import parse_size
 from framesift.cli.output import print_json
-from framesift.cli.serve import AUTO, checked_token, listen, run_until_signal
-from framesift.cli.settings import INDEX_SETTINGS, TEXT_SETTINGS, AddCommand, add_settings, config_from
+from framesift.cli.serve import AUTO, SERVER_SETTINGS, add_access, checked_token, listen, run_until_signal
+from framesift.cli.settings import add_all_settings, add_settings, config_from
 from framesift.cli.signals import exit_without_threads
 from framesift.errors import OptionError
 
@@ -18,45 +19,36 @@ TOKEN_VARIABLE = "FRAMESIFT_MCP_TOKEN"  # noqa: S105 (the name of a variable)
 
 
 def add_commands(add: AddCommand) -> None:
-    mcp = add("mcp", _mcp, "let an agent watch videos: a Model Context Protocol server on standard input and output")
-    mcp.add_argument(
-        "folders", nargs="*", metavar="FOLDER", help="directories whose videos may be read; nothing else is"
-    )
-    mcp.add_argument("--http", action="store_true", help="serve streamable HTTP at /mcp in place of standard input")
-    mcp.add_argument(
-        "--host", default="127.0.0.1", help="with --http: address to listen on (default: this machine only)"
-    )
-    mcp.add_argument("--port", type=int, default=8765, help="with --http: port; 0 chooses a free one (default: 8765)")
-    token = (
-        f"with --http: secret required by every request (default: auto, generates one; {TOKEN_VARIABLE} sets it too)"
-    )
-    mcp.add_argument("--token", metavar="TEXT", help=token)
-    allowed = "with --http: host name under which the server may be reached; repeatable"
-    mcp.add_argument("--allow-host", action="append", default=[], metavar="NAME", help=allowed)
-    mcp.add_argument("--max-budget", type=int, default=16, metavar="N", help="most frames of a call (default: 16)")
+    summary = "let an agent watch videos (Model Context Protocol)"
+    mcp = add("mcp", _mcp, summary, "framesift mcp ~/Videos")
+    videos, calls = mcp.group("which videos"), mcp.group("what a call gives")
+    folders = "directories whose videos may be read; no other file is"
+    videos.add_argument("folders", nargs="*", default=[], metavar="FOLDER", help=folders)
+    urls = "files: videos at http(s) addresses may be downloaded (default); none: they may not"
+    videos.add_argument("--urls", default="files", choices=("none", "files"), help=urls)
+    size = "largest video to download (default: 2GB)"
+    videos.add_argument("--max-download", type=parse_size, default=2e9, metavar="SIZE", help=size)
+    private = "download also from addresses inside this machine's network"
+    videos.add_argument("--allow-private", action="store_true", help=private)
+    calls.add_argument("--max-budget", type=int, default=16, metavar="N", help="most frames of a call (default: 16)")
     side = "longest side of the images, unless a call names another (default: 768)"
-    mcp.add_argument("--max-side", type=int, default=768, metavar="PIXELS", help=side)
-    mcp.add_argument(
-        "--wait", type=float, default=30.0, metavar="SECONDS", help="how long a call waits for an index (default: 30)"
-    )
-    urls = "none; files: videos at http(s) addresses (default)"
-    mcp.add_argument("--urls", default="files", choices=("none", "files"), help=urls)
-    mcp.add_argument(
-        "--max-download", type=parse_size, default=2e9, metavar="SIZE", help="of one video from a URL (default: 2GB)"
-    )
-    private = "also download from addresses inside this machine's network"
-    mcp.add_argument("--allow-private", action="store_true", help=private)
+    calls.add_argument("--max-side", type=int, default=768, metavar="PIXELS", help=side)
+    wait = "how long a call waits for an index (default: 30)"
+    calls.add_argument("--wait", type=float, default=30.0, metavar="SECONDS", help=wait)
+    add_settings(calls, "method", "encoder")
+    http = "serve streamable HTTP at /mcp, in place of standard input and output; the other flags here go with it"
+    mcp.group("network").add_argument("--http", action="store_true", help=http)
+    token = f"secret that every request must have (default: {TOKEN_VARIABLE}, or auto, which generates one)"
+    add_access(mcp, port=8765, token_help=token)
+    add_all_settings(mcp, ("method", *SERVER_SETTINGS), "the method")
+    mcp.finish("with --http: print the address and the token as JSON")
     mcp.set_defaults(handles_signals=True)
-    text = [name for name in TEXT_SETTINGS if name != "subtitles"]
-    add_settings(mcp, "method", *text, "event_encoder", *INDEX_SETTINGS)
 
-    tools = add("tools", _tools, "print the tools' definitions as JSON, for plain function calling")
-    tools.add_argument(
-        "--format",
-        default="openai",
-        choices=("openai", "anthropic", "mcp"),
-        help="of the definitions (default: openai)",
-    )
+    summary = "print the definitions of an agent's tools as JSON"
+    tools = add("tools", _tools, summary, "framesift tools --format anthropic")
+    formats, described = ("openai", "anthropic", "mcp"), "format of the definitions (default: openai)"
+    tools.group("output").add_argument("--format", default="openai", choices=formats, help=described)
+    tools.finish()
 
 
 def _mcp(args: argparse.Namespace) -> NoReturn:

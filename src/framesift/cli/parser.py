@@ -1,25 +1,26 @@
-"""The parser of all commands, and the call of the one that is given."""
+"""The commands by group, and the call of the one that is given."""
 
 import argparse
 import logging
-import os
 import sys
 from collections.abc import Iterator, Sequence
-from typing import Any, NoReturn
 
-from framesift._utils.credentials import public_url, reject_login
+from framesift._utils.credentials import reject_login
 from framesift._utils.optional import require
-from framesift._utils.text import near_names, printable, suggestion
+from framesift._utils.text import printable
 from framesift._utils.version import __version__
-from framesift.cli import ask, bench, corpus, demo, doctor, index, library, mcp, select, serve
+from framesift.cli import ask, bench, config, corpus, demo, doctor, index, library, mcp, select, serve
+from framesift.cli.arguments import DIRECTORIES, FILES, Parser, RunCommand
 from framesift.cli.output import check_output, error_code, prepare_streams
-from framesift.cli.settings import RunCommand
 from framesift.cli.signals import raise_on_signals
-from framesift.errors import FramesiftError, OptionError
+from framesift.errors import FramesiftError
 
-# What arguments that are files or directories are called; in a completion script, what completes them.
-FILES = {"FILE", "VIDEO", "LIST|DIR|GLOB"}
-DIRECTORIES = {"DIR", "FOLDER"}
+GROUPS = {
+    "ask": ("demo", "select", "ask", "compare", "events"),
+    "manage": ("index", "library", "config", "settings", "doctor", "pull"),
+    "serve": ("serve", "mcp", "tools", "corpus"),
+    "research": ("bench", "selectors"),
+}
 
 
 def run_command(argv: Sequence[str]) -> int:
@@ -48,66 +49,39 @@ def run_command(argv: Sequence[str]) -> int:
     return check_output(code)
 
 
-class Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line, raised as OptionError. words: the command."""
+class MainParser(Parser):
+    """The parser of `framesift`, whose help lists the commands by group."""
 
-    words: Sequence[str] = ()
-
-    def parse_known_args(  # type: ignore[override]  # it has overloads for other classes of namespace
-        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
-    ) -> tuple[argparse.Namespace, list[str]]:
-        """Parse as argparse does, and reject what is left here already: the command's own parser has its flags."""
-        parsed, left = super().parse_known_args(args, namespace)
-        if left:
-            flag = next((word.partition("=")[0] for word in left if word.startswith("-")), None)
-            if flag is None:
-                self.error(f"unexpected argument {left[0]!r}; put a text of several words in quotation marks")
-            near = near_names(flag, (name for name in self._option_string_actions if name.startswith("--")))
-            self.error(f"there is no flag {flag}" + "".join(f"; did you mean {name}?" for name in near))
-        return parsed, left
-
-    def error(self, message: str) -> NoReturn:
-        dashed = next((word for word in self.words if word.startswith("-") and os.path.exists(word)), None)
-        if dashed is not None:
-            message = f"{dashed!r} begins with - and was read as a flag; write {os.path.join('.', dashed)}"
-        for word in self.words:
-            message = message.replace(word, public_url(word))
-        raise OptionError(f"{message.removeprefix('argument ')} (see {self.prog} --help)")
-
-    def _check_value(self, action: argparse.Action, value: Any) -> None:
-        choices = None if action.choices is None else list(action.choices)
-        if choices is not None and value not in choices:
-            name = f"{'/'.join(action.option_strings)} is" if action.option_strings else "there is no command"
-            self.error(f"{name} {value!r}; {suggestion(str(value), map(str, choices))}")
-
-    def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
-        name = "/".join(action.option_strings) or str(action.metavar)
-        if not arg_string and action.metavar in FILES | DIRECTORIES:  # it would be the current directory
-            self.error(f"{name} is empty; expected a path")
-        try:
-            return super()._get_value(action, arg_string)
-        except argparse.ArgumentError:
-            if action.type not in (int, float):
-                raise
-            expected = "a whole number" if action.type is int else "a number"
-            self.error(f"{name} is {arg_string!r}; expected {expected}")
+    def format_help(self) -> str:
+        (commands,) = (a for a in self._actions if isinstance(a, argparse._SubParsersAction))
+        summaries = {str(action.dest): action.help for action in commands._get_subactions()}
+        formatter = self._get_formatter()
+        for title, names in GROUPS.items():
+            formatter.start_section(title)
+            for name in names:
+                formatter.add_argument(argparse.Action([], name, help=summaries[name]))
+            formatter.end_section()
+        return (
+            f"try: framesift demo\n\n{self.description}\n\n{formatter.format_help()}\n"
+            "framesift COMMAND --help explains one. Also: --version, --print-completion SHELL\n"
+        )
 
 
 def build_parser() -> argparse.ArgumentParser:
-    parser = Parser(prog="framesift", description="Pick the frames of a video that answer a question.")
+    parser = MainParser(prog="framesift", description="Pick the frames of a video that answer a question.")
+    parser.add_argument("-h", "--help", action="help")
     parser.add_argument("--version", action="version", version=f"framesift {__version__}")
-    completion = "print a script that completes commands and flags in this shell"
-    parser.add_argument("--print-completion", choices=("bash", "zsh", "tcsh"), help=completion)
+    parser.add_argument("--print-completion", choices=("bash", "zsh", "tcsh"))
     parser.set_defaults(run=_help_of(parser))
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=Parser)
 
-    def add(name: str, run: RunCommand | None, summary: str) -> argparse.ArgumentParser:
-        command = commands.add_parser(name, help=summary, description=summary[0].upper() + summary[1:] + ".")
-        command.add_argument("--json", action="store_true", help="print the result as JSON")
+    def add(name: str, run: RunCommand | None, summary: str, example: str = "") -> Parser:
+        command: Parser = commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
+        command.example = example
         command.set_defaults(run=run or _help_of(command))
         return command
 
-    for group in (demo, select, ask, index, library, doctor, bench, serve, mcp, corpus):
+    for group in (demo, select, ask, index, library, config, doctor, bench, serve, mcp, corpus):
         group.add_commands(add)
     return parser
 

@@ -2,6 +2,7 @@
 
 import argparse
 import itertools
+import os
 import re
 import sys
 from collections.abc import Sequence
@@ -12,26 +13,15 @@ from typing import TYPE_CHECKING, Any
 from framesift._utils.json import dump_json
 from framesift._utils.output_folder import output_folder
 from framesift._utils.text import clock, counted, printable
+from framesift.cli.arguments import AddCommand, Parser
 from framesift.cli.output import ProgressBar, print_json, print_warnings
-from framesift.cli.settings import (
-    EXHIBIT_SETTINGS,
-    INDEX_SETTINGS,
-    SELECTION_SETTINGS,
-    TEXT_SETTINGS,
-    WINDOW_SETTINGS,
-    AddCommand,
-    add_config_file,
-    add_method_options,
-    add_reader,
-    add_settings,
-    config_from,
-    method_options,
-)
-from framesift.cli.tokens import add_token_options, fit_config
+from framesift.cli.settings import PLAIN, add_all_settings, add_settings, config_from, configs_from
+from framesift.cli.tokens import fit_config
 from framesift.errors import FramesiftError, OptionError
 from framesift.text.questions import QuestionRow, read_questions
 from framesift.types import Question, Selection
 from framesift.types.question import option_letter
+from framesift.video.files import VIDEO_SUFFIXES
 
 if TYPE_CHECKING:
     from framesift.pipeline.config import PipelineConfig
@@ -39,47 +29,68 @@ if TYPE_CHECKING:
     from framesift.rendering.exhibit import Exhibit
 
 NUMBER_FORMATS = ("keyframe_indices", "frame_idx")  # one file for all questions; other formats are one per exhibit
+VIDEO = "video"  # the format that puts the video beside the report
+WITH_VIDEO = "put the video beside the report, which plays it"
 
 
 def add_commands(add: AddCommand) -> None:
-    select = add("select", _select, "pick the frames of a video that answer a question, and say why")
+    example = 'framesift select video.mp4 "Why was the launch put off?" --budget 8'
+    select = add("select", _select, "pick the frames of a video that answer a question, and say why", example)
     add_question(select)
     add_exhibit_options(select)
-    add_reader(select)
-    add_token_options(select)
+    select.finish("print the selections as JSON")
 
-    compare = add("compare", _compare, "put several methods' frames for a question into one report")
+    example = 'framesift compare video.mp4 "Who is on the bridge?" --methods sift,uniform'
+    compare = add("compare", _compare, "put several methods' frames for a question into one report", example)
     add_question(compare)
-    compare.add_argument("--methods", default="sift,gcr,uniform,topk", help="names with commas between them")
-    _add_settings(compare, *(name for name in SELECTION_SETTINGS if name != "method"))
-
-
-def add_question(command: argparse.ArgumentParser) -> None:
-    several = "a video, or several that are asked about together: one budget for all of them"
-    command.add_argument("videos", metavar="VIDEO", nargs="+", help=several)
-    command.add_argument("-q", "--question", metavar="TEXT", help='may hold its options: "Why …? A) this B) that"')
-    command.add_argument("-o", "--option", action="append", default=[], metavar="TEXT", help="an answer; repeatable")
-
-
-def add_exhibit_options(command: argparse.ArgumentParser) -> None:
-    questions = "a JSON, CSV or text file of questions, in place of -q: an exhibit for each"
-    command.add_argument("--questions", metavar="FILE", help=questions)
-    _add_settings(command, *SELECTION_SETTINGS)
-    formats = "also write keyframe_indices, frame_idx, openai or jsonl, for other tools; repeatable"
-    command.add_argument("--format", action="append", default=[], metavar="NAME", help=formats)
-    command.add_argument("--no-exhibit", action="store_true", help="print the frames' times and write nothing")
-
-
-def _add_settings(command: argparse.ArgumentParser, *selection: str) -> None:
-    add_settings(command, *selection, *WINDOW_SETTINGS, *TEXT_SETTINGS, *INDEX_SETTINGS, *EXHIBIT_SETTINGS)
-    add_method_options(command)
-    add_config_file(command)
-    out = "folder to write (default: VIDEO-evidence, of several questions VIDEO-exhibits, which the next run replaces)"
-    command.add_argument("--out", metavar="DIR", help=out)
-    command.add_argument(
-        "--force", action="store_true", help="replace the files of an exhibit that is there; others stay"
+    methods = "two or more of `framesift selectors`, with commas between (default: sift,gcr,uniform,topk)"
+    compare.group("which frames").add_argument(
+        "--methods", default="sift,gcr,uniform,topk", metavar="NAME,NAME", help=methods
     )
-    command.add_argument("--with-video", action="store_true", help="put the video beside the report, which plays it")
+    _add_frames(compare)
+    _add_output(compare)
+    compare.group("output").add_argument("--format", action="append", default=[], choices=(VIDEO,), help=WITH_VIDEO)
+    settable = [name for name in PLAIN if name not in ("method", "reader")]
+    add_all_settings(compare, settable, "the methods (METHOD.NAME=VALUE for one of them)")
+    compare.finish("print the selections as JSON")
+
+
+def add_question(command: Parser) -> None:
+    asked = command.group("what to ask")
+    asked.add_argument("videos", metavar="VIDEO", nargs="+", help="a video, or several that share the frames")
+    question = 'at the end; may hold options: "Why? A) wind B) rain"'
+    asked.add_argument("words", metavar='"QUESTION"', nargs="*", default=[], help=question)
+    asked.add_argument("-q", "--question", metavar="TEXT", help="the question, if it is not the last argument")
+    option = "a possible answer; repeat it for each"
+    asked.add_argument("-o", "--option", action="append", default=[], metavar="TEXT", help=option)
+
+
+def add_exhibit_options(command: Parser) -> None:
+    """The arguments that select and ask share."""
+    questions = "ask every question of this JSON, CSV or text file"
+    command.group("what to ask").add_argument("--questions", metavar="FILE", help=questions)
+    _add_frames(command, "method")
+    limit = "as many frames as fit into a prompt of N tokens"
+    command.group("which frames").add_argument("--max-tokens-in", type=int, metavar="N", help=limit)
+    _add_output(command)
+    output = command.group("output")
+    formats = "also write video, openai, jsonl, frame_idx, …; repeatable"
+    output.add_argument("--format", action="append", default=[], metavar="NAME", help=formats)
+    output.add_argument("--no-exhibit", action="store_true", help="print the frames' times and write nothing")
+    add_settings(command.group("model"), "reader")
+    add_all_settings(command, owners="the method or the reader")
+
+
+def _add_frames(command: Parser, *settings: str) -> None:
+    add_settings(command.group("what to ask"), "from_s", "to_s")
+    add_settings(command.group("which frames"), "budget", *settings, "subtitles", "language", "encoder")
+
+
+def _add_output(command: Parser) -> None:
+    output = command.group("output")
+    folder = "folder to write (default: VIDEO-evidence)"
+    output.add_argument("--out", metavar="DIR", help=folder)
+    output.add_argument("--force", action="store_true", help="replace the files of an earlier run in --out DIR")
 
 
 @dataclass(eq=False)
@@ -114,7 +125,7 @@ class ExhibitRun:
         self.config = fit_config(args, config_from(args), [row.question for row in self.asked])
         self._rows: dict[str, list[dict[str, Any]]] = {}  # by file
         self._lists = [name for name in NUMBER_FORMATS if args.questions and name in args.format]
-        check_formats(args.format)
+        check_formats([name for name in args.format if name != VIDEO])
         self._out = _out_folder(args)
         if not args.no_exhibit:
             args.stored = bool(args.questions)
@@ -143,7 +154,7 @@ class ExhibitRun:
         if args.no_exhibit:
             return saved
         folder = self._out / _folder_name(number + 1, row) if args.questions else self._out
-        formats = [name for name in args.format if name not in self._lists]
+        formats = [name for name in args.format if name not in (*self._lists, VIDEO)]
         try:
             saved.folder = _save(args, [exhibit], folder, formats=formats, row=row.row)
             if args.questions:
@@ -200,17 +211,26 @@ def _print_own_warnings(selection: Selection, known: Sequence[str]) -> None:
 
 
 def questions_from(args: argparse.Namespace) -> list[QuestionRow]:
-    """The question of -q and -o, or those of the file of --questions."""
+    """The question behind the videos or of -q, with the options of -o, or those of the file of --questions."""
     file = getattr(args, "questions", None)
     if file is not None:
         if args.question is not None or args.option:
             raise OptionError("both --questions and -q/-o were given; expected one or the other")
         return read_questions(file)
     if args.question is None:
-        raise OptionError(
-            "there is no question; expected -q TEXT" + (" or --questions FILE" if "questions" in args else "")
-        )
+        *videos, last = args.videos
+        if not videos or _is_file(last):
+            written = f'framesift {args.argv[0]} VIDEO "Why was …?"'
+            raise OptionError(f"there is no question; write it after the video: {written}")
+        args.videos, args.question = videos, last
+    if stray := [word for word in args.videos[1:] if not _is_file(word)]:
+        raise OptionError(f"{stray[0]!r} is not a file; put a text of several words in quotation marks")
     return [QuestionRow(Question(args.question, args.option or None))]
+
+
+def _is_file(word: str) -> bool:
+    """Whether a word is a video and not a question: it exists, or ends as videos do."""
+    return os.path.exists(word) or word.lower().endswith(VIDEO_SUFFIXES)
 
 
 def open_video(args: argparse.Namespace, config: "PipelineConfig") -> "Video":
@@ -246,7 +266,7 @@ def _save(args: argparse.Namespace, exhibits: list["Exhibit"], folder: Path, **f
     from framesift.rendering.export import save
 
     with ProgressBar(show=not args.json) as bar:
-        saved = save(exhibits, folder, force=args.force, with_video=args.with_video, progress=bar, **files)
+        saved = save(exhibits, folder, force=args.force, with_video=VIDEO in args.format, progress=bar, **files)
     if not args.json:
         how_to_keep = " (the next run replaces it; keep it with --out DIR)" if args.out is None else ""
         print(f"Report: {saved / 'report.html'}{how_to_keep}\n")
@@ -273,21 +293,18 @@ def _print_question(question: Question) -> None:
 
 def _compare(args: argparse.Namespace) -> int:
     from framesift.rendering.export import check_free
-    from framesift.selection.registry import method_for_demand
 
     methods = list(dict.fromkeys(name.strip() for name in args.methods.split(",") if name.strip()))
     if len(methods) < 2:
         raise OptionError(f"--methods is {args.methods!r}; expected two or more names with commas between them")
     question = questions_from(args)[0].question
-    options = method_options(args.set, methods)
-    first = method_for_demand(methods)
-    config = config_from(args, method=first, options=options[first])
+    configs = configs_from(args, methods)
     out = _out_folder(args)
     check_free(out, force=args.force)
-    video = open_video(args, config)
+    video = open_video(args, configs[methods[0]])
     exhibits = []
-    for method in methods:
-        one = replace(video, config=config.for_method(method, options=options[method]))
+    for method, config in configs.items():
+        one = replace(video, config=config)
         with ProgressBar(method, show=not args.json, unit=" calls") as bar:
             exhibits.append(one.compare_with_chance(one.select(question, progress=bar)))
     if not args.json:

@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, NoReturn
 from urllib.parse import quote
 
 from framesift._utils.optional import require
+from framesift.cli.arguments import AddCommand, Parser
 from framesift.cli.library import parse_size
 from framesift.cli.output import print_json
-from framesift.cli.settings import INDEX_SETTINGS, TEXT_SETTINGS, AddCommand, add_settings, config_from
+from framesift.cli.settings import INDEX_SETTINGS, TEXT_SETTINGS, add_all_settings, add_settings, config_from
 from framesift.cli.signals import Terminated, exit_without_threads, raise_on_signals
 from framesift.errors import OptionError
 
@@ -25,24 +26,36 @@ if TYPE_CHECKING:
 
 AUTO = "auto"
 TOKEN_BYTES = 24
+SERVER_SETTINGS = (*(name for name in TEXT_SETTINGS if name != "subtitles"), "event_encoder", *INDEX_SETTINGS)
 SHORT_TOKEN = 16  # characters; a shorter token is warned about
 
 
 def add_commands(add: AddCommand) -> None:
-    serve = add("serve", _serve, "start a local web page for asking questions about videos")
-    serve.add_argument("folder", nargs="?", metavar="FOLDER", help="directory of videos to list besides the uploads")
-    serve.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
-    serve.add_argument("--port", type=int, default=8000, help="port to listen on; 0 chooses a free one (default: 8000)")
-    serve.add_argument("--open", action="store_true", help="open the page in the browser")
-    serve.add_argument("--token", metavar="TEXT", help="secret required by every request; auto generates one")
-    allowed = "host name under which the page may be opened; repeatable"
-    serve.add_argument("--allow-host", action="append", default=[], metavar="NAME", help=allowed)
-    reader = "reader offered on the page: http://HOST:PORT/v1[#MODEL] or local:MODEL; repeatable"
-    serve.add_argument("--reader", dest="readers", action="append", default=[], metavar="READER", help=reader)
-    serve.add_argument("--max-upload", type=parse_size, default=8e9, metavar="SIZE", help="such as 2GB (default: 8GB)")
+    serve = add("serve", _serve, "start a local web page for asking about videos", "framesift serve ~/Videos --open")
+    page = serve.group("the page")
+    page.add_argument("folder", nargs="?", metavar="FOLDER", help="directory of videos to list besides the uploads")
+    page.add_argument("--open", action="store_true", help="open the page in the browser")
+    reader = "model that may answer: http://HOST:PORT/v1[#MODEL] or local:MODEL; repeatable"
+    page.add_argument("--reader", dest="readers", action="append", default=[], metavar="READER", help=reader)
+    size = "largest upload, such as 2GB (default: 8GB)"
+    page.add_argument("--max-upload", type=parse_size, default=8e9, metavar="SIZE", help=size)
+    add_settings(page, "encoder", "language", "store")
+    add_access(serve, port=8000, token_help=f"secret that every request must have; {AUTO} generates one")
+    add_all_settings(serve, SERVER_SETTINGS)
+    serve.finish("print the page's address as JSON")
     serve.set_defaults(handles_signals=True)
-    text = [name for name in TEXT_SETTINGS if name != "subtitles"]
-    add_settings(serve, *text, "event_encoder", *INDEX_SETTINGS)
+
+
+def add_access(command: Parser, *, port: int, token_help: str) -> None:
+    """Where a server listens, and who may use it."""
+    network = command.group("network")
+    host = "address to listen on (default: 127.0.0.1, this machine only)"
+    network.add_argument("--host", default="127.0.0.1", help=host)
+    listened = f"port to listen on; 0 chooses a free one (default: {port})"
+    network.add_argument("--port", type=int, default=port, metavar="N", help=listened)
+    network.add_argument("--token", metavar="TEXT", help=token_help)
+    allowed = "host name under which it may be reached; repeatable"
+    network.add_argument("--allow-host", action="append", default=[], metavar="NAME", help=allowed)
 
 
 def _serve(args: argparse.Namespace) -> NoReturn:
@@ -52,14 +65,15 @@ def _serve(args: argparse.Namespace) -> NoReturn:
 
     token = checked_token(args.token)
     pipeline = config_from(args)
-    _check_models(pipeline, args.readers)
+    readers = args.readers or [pipeline.reading.reader] * (pipeline.reading.reader is not None)
+    _check_models(pipeline, readers)
     config = ServerConfig(  # bad options are reported before the port is bound
         folder=None if args.folder is None else Path(args.folder),
         host=args.host,
         port=args.port,
         token=token,
         allowed_hosts=tuple(args.allow_host),
-        readers=tuple(args.readers),
+        readers=tuple(readers),
         upload_bytes=int(args.max_upload),
         pipeline=pipeline,
     )

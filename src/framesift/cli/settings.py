@@ -1,127 +1,192 @@
-"""Flags from the declared settings, and a PipelineConfig from the flags that were given.
+"""Flags from the declared settings, and a PipelineConfig from what was given.
 
-A flag that was not given is not in the namespace, so that the settings of `--config FILE` hold where no flag does.
+A setting is the first of: a flag or `--set`, `--config FILE`, the variable FRAMESIFT_READER, the user's file, the
+default. Options of a method or a reader hold for the one that is named beside them.
 """
 
 import argparse
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
+from pathlib import Path
 from typing import Any
 
 from framesift._utils.json import parse_scalar
-from framesift.errors import OptionError
+from framesift._utils.settings import check_names
+from framesift._utils.text import suggestion
+from framesift.cli.arguments import Group, Parser
+from framesift.errors import FramesiftError, OptionError
 from framesift.indexing.index import IndexSettings
 from framesift.pipeline.config import RECORDS, PipelineConfig, read_settings
-from framesift.readers.time_formats import TIME_FORMATS
-from framesift.selection.registry import DEFAULT_METHOD, check_options, get_selector
+from framesift.readers.base import option_names
+from framesift.selection.registry import DEFAULT_METHOD, get_selector, method_for_demand
 from framesift.text.finding import TextSettings
 
-RunCommand = Callable[[argparse.Namespace], int]
-# (name, what runs it, its summary) → its parser; None: the command has commands of its own
-AddCommand = Callable[[str, RunCommand | None, str], argparse.ArgumentParser]
+READER_VARIABLE = "FRAMESIFT_READER"
+NO_READER = (
+    "there is no reader: add --reader http://HOST:PORT/v1, or name it once with framesift config reader=… or in "
+    f"{READER_VARIABLE}"
+)
 
 DECLARED = {declared.name: declared for record in RECORDS.values() for declared in fields(record)}
+OWNERS = {"options": "method", "reader_options": "reader"}  # whose options these are
+PLAIN = tuple(name for name in DECLARED if name not in OWNERS)  # settings with one value
 INDEX_SETTINGS = tuple(declared.name for declared in fields(IndexSettings))
 TEXT_SETTINGS = tuple(declared.name for declared in fields(TextSettings))
-SELECTION_SETTINGS = ("method", "budget", "seed", "visual_demand", "event_encoder", "blank_frames", "namer")
-WINDOW_SETTINGS = ("from_s", "to_s")
-FLAGS = {"from_s": ("--from",), "to_s": ("--to", "--until")}  # where they are not the setting's name
-EXHIBIT_SETTINGS = ("overlay", "size")
-READER_SETTINGS = ("reader", "text_mode", "concurrency")
-
-# Flags for the reader options people change most; a reader without one of them lists those it has.
-READER_FLAGS: dict[str, tuple[type, str]] = {
-    "preset": (str, "wording of the prompt: longvideobench (default), videomme, bare"),
-    "max_tokens": (int, "longest reply (default: 32 with options, 512 without)"),
-    "longest_side": (int, "of each frame sent to a server, in pixels"),
-    "quality": (int, "of each JPEG sent to a server, 1 to 95"),
-    "timeout_s": (float, "seconds to wait for a server's reply"),
-    "retries": (int, "how often a request is repeated after 429, 5xx or a lost connection"),
-    "key_variable": (str, "environment variable with the server's key"),
-    "time_format": (str, f"how the frames' times are written: {', '.join(TIME_FORMATS)} (default: auto, as trained)"),
-    "frames_as": (str, "video (default; with exact times to vLLM 0.20 or later, else pictures) or pictures"),
-    "device_map": (str, "for local models: auto spreads the model over all GPUs"),
-}
+FLAGS = {
+    "from_s": ("--from",),
+    "to_s": ("--to",),
+    "budget": ("-b", "--budget"),
+}  # where they are not the setting's name
 
 
-def add_settings(command: argparse.ArgumentParser, *names: str) -> None:
+def add_settings(group: Group, *names: str) -> None:
     """A flag for each of these settings, with its default, choices and help from where it is declared."""
     for name in names:
         described = DECLARED[name].metadata["help"]
         default = DECLARED[name].default
         if isinstance(default, str | int) and default is not False and "default" not in described:
             described += f" (default: {default})"
-        flags = FLAGS.get(name, (f"--{name.replace('_', '-')}",))
-        command.add_argument(
-            *flags, dest=name, default=argparse.SUPPRESS, help=described, **DECLARED[name].metadata["argument"]
+        group.add_argument(
+            *FLAGS.get(name, (f"--{name.replace('_', '-')}",)),
+            dest=name,
+            default=argparse.SUPPRESS,
+            help=described,
+            **DECLARED[name].metadata["argument"],
         )
 
 
-def add_method_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="an option of the method")
+def add_all_settings(command: Parser, settable: Sequence[str] = PLAIN, owners: str = "") -> None:
+    """`--set` for settings without a flag, and `--config`.
+
+    settable: the settings that this command uses. owners: whose options it takes as well.
+    """
+    group = command.group("all settings")
+    options = f", or an option of {owners}" if owners else ""
+    described = f"a setting of `framesift settings`{options}; repeatable"
+    group.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help=described)
+    group.add_argument("--config", metavar="FILE", help="settings from a JSON or YAML file; flags take precedence")
+    command.set_defaults(settable=tuple(settable))
 
 
-def add_reader(command: argparse.ArgumentParser) -> None:
-    add_settings(command, *READER_SETTINGS)
-    command.add_argument("--no-times", action="store_true", help="leave the frames' times out of the prompt")
-    for name, (kind, described) in READER_FLAGS.items():
-        flag = "--timeout" if name == "timeout_s" else f"--{name.replace('_', '-')}"
-        command.add_argument(flag, dest=f"reader_{name}", type=kind, metavar=kind.__name__.upper(), help=described)
-    command.add_argument(
-        "--reader-set", action="append", default=[], metavar="NAME=VALUE", help="any option of the reader"
-    )
+def config_from(args: argparse.Namespace) -> PipelineConfig:
+    """The configuration of a command that runs one method."""
+    return next(iter(configs_from(args).values()))
 
 
-def add_config_file(command: argparse.ArgumentParser) -> None:
-    described = "settings as JSON or YAML, by the names of PipelineConfig; flags take precedence"
-    command.add_argument("--config", metavar="FILE", help=described)
+def configs_from(args: argparse.Namespace, methods: Sequence[str] = ()) -> dict[str, PipelineConfig]:
+    """The configuration for each method, by default for the one that was chosen."""
+    user = user_settings()
+    try:
+        return _configs(merged(user, environment_settings(), *given_layers(args)), args, methods)
+    except FramesiftError as error:
+        name = str(error).partition(" is ")[0]
+        if name in user and name not in merged(*given_layers(args)):
+            raise OptionError(f"{config_path()}: {error}") from None
+        raise
 
 
-def config_from(args: argparse.Namespace, **settings: Any) -> PipelineConfig:
-    """The configuration: settings given here, then flags, then `--config`, then the defaults."""
-    values: dict[str, Any] = read_settings(args.config) if getattr(args, "config", None) else {}
-    values |= {name: getattr(args, name) for name in DECLARED if hasattr(args, name)} | settings
-    if "set" in args and "options" not in settings:
-        method = values.get("method", DEFAULT_METHOD)
-        given = method_options(args.set, [method])[method]
-        values["options"] = {**values.get("options", {}), **given}
-    if "reader_set" in args:
-        values["reader_options"] = {**values.get("reader_options", {}), **reader_options(args)}
-    return PipelineConfig.from_dict(values)
+def given_layers(args: argparse.Namespace) -> list[dict[str, Any]]:
+    """The settings of `--config`, those of flags, and those of `--set` without the options."""
+    named = getattr(args, "config", None)
+    flags = {name: getattr(args, name) for name in DECLARED if hasattr(args, name)}
+    assigned = [assignment(text) for text in getattr(args, "set", ())]
+    settable = getattr(args, "settable", PLAIN)
+    values = {name: setting_value(name, text) for name, text in assigned if name in settable}
+    return [read_layer(named) if named else {}, flags, values]
 
 
-def method_options(texts: Sequence[str], methods: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """The options of each method: `name=value` for every one that has it, `method.name=value` for one."""
+def _configs(values: Mapping[str, Any], args: argparse.Namespace, methods: Sequence[str]) -> dict[str, PipelineConfig]:
+    settable = getattr(args, "settable", PLAIN)
+    chosen = values.get("method", DEFAULT_METHOD)
+    names = list(methods) or [chosen]
+    texts = [text for text in getattr(args, "set", ()) if assignment(text)[0] not in settable]
+    reader = values.get("reader") if "reader" in settable else None
+    given, reader_options = sort_options(texts, names if methods or "method" in settable else (), reader, settable)
+    options = {name: (values.get("options", {}) if name == chosen else {}) | given.get(name, {}) for name in names}
+    read = {"reader_options": values.get("reader_options", {}) | reader_options}
+    first = method_for_demand(names)
+    config = PipelineConfig.from_dict({**values, **read, "method": first, "options": options[first]})
+    return {name: config.for_method(name, options=options[name]) for name in names}
+
+
+def sort_options(
+    texts: Iterable[str], methods: Sequence[str], reader: Any, settable: Sequence[str] = PLAIN
+) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
+    """The options by method, and those of the reader, of `name=value`, `METHOD.name=value` and `reader.name=value`."""
     options_of = {method: get_selector(method).options for method in methods}
-    chosen_options: dict[str, dict[str, Any]] = {method: {} for method in methods}
-    for text in texts:
-        name, value = _split_assignment(text, "--set")
-        method, dot, option = name.partition(".")
-        if dot and method in options_of:
-            matching = [method]
-        else:
-            matching, option = [m for m in methods if name in options_of[m]], name
-        first = matching[0] if matching else methods[0]
-        check_options(first, {option: value}, options_of[first])
-        for match in matching:
-            chosen_options[match][option] = parse_scalar(value)
-    return chosen_options
+    by_method: dict[str, dict[str, Any]] = {method: {} for method in methods}
+    own: dict[str, Any] = {}
+    readers = option_names(reader) if isinstance(reader, str) else []
+    for name, text in map(assignment, texts):
+        owner, dot, option = name.partition(".")
+        if dot and owner == "reader" and reader is not None:
+            own[option] = parse_scalar(text)
+            continue
+        named = {owner: options_of[owner]} if dot and owner in options_of else options_of
+        option = option if named is not options_of else name
+        matching = [method for method, options in named.items() if option in options]
+        for method in matching:
+            by_method[method][option] = parse_scalar(text)
+        if not matching and option in readers:
+            own[option] = parse_scalar(text)
+        elif not matching:
+            of_methods = [option for options in options_of.values() for option in options]
+            others = [] if named is not options_of else [*settable, *readers]
+            what = " or ".join([*named, *([reader] if readers else [])])
+            what = f"neither a setting nor an option of {what}" if what else "no setting of this command"
+            near = suggestion(option, dict.fromkeys([*others, *of_methods]), "`framesift settings` lists them")
+            raise OptionError(f"{name} is {what}; {near}")
+    return by_method, own
 
 
-def reader_options(args: argparse.Namespace) -> dict[str, Any]:
-    """The reader's options, from its flags and `--reader-set`."""
-    options = {name: getattr(args, f"reader_{name}") for name in READER_FLAGS}
-    options = {name: value for name, value in options.items() if value is not None}
-    if args.no_times:
-        options["times"] = False
-    return options | {
-        name: parse_scalar(value)
-        for name, value in (_split_assignment(text, "--reader-set") for text in args.reader_set)
-    }
-
-
-def _split_assignment(text: str, flag: str) -> tuple[str, str]:
+def assignment(text: str, flag: str = "--set") -> tuple[str, str]:
+    """The name and the value of NAME=VALUE."""
     name, equals, value = text.partition("=")
     if not equals or not name.strip():
-        raise OptionError(f"{flag} {text!r} sets nothing; expected NAME=VALUE")
+        raise OptionError(f"{flag} {text!r} sets nothing; expected NAME=VALUE".strip())
     return name.strip(), value.strip()
+
+
+def setting_value(name: str, text: str) -> Any:
+    """The value of a setting that was given as text."""
+    argument = DECLARED[name].metadata["argument"]
+    return parse_scalar(text) if "action" in argument or "type" in argument else text
+
+
+def merged(*layers: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of which the later take precedence; options end where another method or reader is named."""
+    values: dict[str, Any] = {}
+    for layer in layers:
+        for options, owner in OWNERS.items():
+            if owner in layer and layer[owner] != values.get(owner, layer[owner]):
+                values.pop(options, None)
+        own = {name: {**values.get(name, {}), **layer[name]} for name in OWNERS if isinstance(layer.get(name), Mapping)}
+        values |= {**layer, **own}
+    return values
+
+
+def read_layer(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """The settings in a file; an unknown name is an error that names the file."""
+    settings = read_settings(path)
+    try:
+        check_names(settings, *RECORDS.values())
+    except FramesiftError as error:
+        raise OptionError(f"{path}: {error}") from None
+    return settings
+
+
+def config_path() -> Path:
+    """The user's file of settings, which need not exist."""
+    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config", "framesift", "config.yaml")
+
+
+def user_settings() -> dict[str, Any]:
+    """The settings in the user's file."""
+    path = config_path()
+    return read_layer(path) if path.exists() else {}
+
+
+def environment_settings() -> dict[str, Any]:
+    reader = os.environ.get(READER_VARIABLE)
+    return {"reader": reader} if reader else {}

@@ -5,14 +5,10 @@ import sys
 from collections.abc import Sequence
 
 from framesift._utils.text import counted
+from framesift.cli.settings import given_layers
 from framesift.errors import OptionError
-from framesift.pipeline.config import PipelineConfig, read_settings
+from framesift.pipeline.config import PipelineConfig
 from framesift.types import Question
-
-
-def add_token_options(command: argparse.ArgumentParser) -> None:
-    limit = "choose --budget so that the prompt of --reader has at most so many tokens"
-    command.add_argument("--max-tokens-in", type=int, metavar="N", help=limit)
 
 
 def fit_config(args: argparse.Namespace, config: PipelineConfig, questions: Sequence[Question]) -> PipelineConfig:
@@ -34,14 +30,14 @@ def fit_config(args: argparse.Namespace, config: PipelineConfig, questions: Sequ
         questions=questions,
         text_mode=reading.text_mode,
     )
-    is_given = hasattr(args, "budget") or "budget" in (read_settings(args.config) if args.config else {})
+    is_given = any("budget" in layer for layer in given_layers(args))
     budget = config.selection.budget if is_given else counter.most_frames(most, reading.size)
     tokens = counter.count(max(1, budget), reading.size)
     frames = f"{counted(tokens.frames, 'frame')} of {tokens.size[0]} × {tokens.size[1]}"
     if tokens.total > most:
         raise OptionError(
             f"--max-tokens-in is {most}; {frames} with the text are {tokens.total} tokens for {counter.model}: "
-            "raise it, choose a smaller --size, or select fewer frames (--budget)"
+            "raise it, choose smaller frames (--set size=PIXELS), or select fewer frames (--budget)"
         )
     print(
         f"{frames}: {tokens.frame_tokens:,} tokens and about {tokens.text_tokens:,} of text, {tokens.total:,} of "

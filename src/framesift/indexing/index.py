@@ -52,16 +52,16 @@ log = logging.getLogger(__name__)
 class IndexSettings:
     """How videos are decoded and encoded, and where their indexes are."""
 
-    encoder: "str | Encoder" = setting("auto", "auto, siglip, offline, …, or a checkpoint's folder")
-    fps: Fps = setting("auto", "candidates per second, or auto", metavar="RATE")
-    mode: Mode = setting("exact", "how candidates are decoded", choices=MODES)
+    encoder: "str | Encoder" = setting("auto", "an encoder of `framesift doctor`")
+    fps: Fps = setting("auto", "candidate frames per second, or auto", metavar="RATE")
+    mode: Mode = setting("exact", "how candidate frames are decoded", choices=MODES)
     unchanged_frames: UnchangedFrames = setting(
         "reuse",
-        "candidates that show the same as the one before: reuse its vector or encode them",
+        "candidates that look like the one before: reuse its vector, or encode them too",
         choices=UNCHANGED_FRAMES,
     )
-    device: str = setting("auto", "auto, cpu, cuda or mps")
-    decode: Decode = setting("auto", "where videos are decoded; auto: cuda if the encoder runs there", choices=DECODES)
+    device: str = setting("auto", "where the encoder runs: auto, cpu, cuda or mps")
+    decode: Decode = setting("auto", "where videos are decoded; auto: cuda if the encoder is there", choices=DECODES)
     store: str | os.PathLike[str] | None = setting(
         None, "folder of the indexes (default: the user's cache folder)", metavar="DIR"
     )
@@ -409,4 +409,4 @@ def describe_estimate(seconds: float) -> str | None:
         return None
     minutes = seconds / 60
     length = f"{minutes:.0f} minutes" if minutes < 100 else f"{minutes / 60:.1f} hours"
-    return f"indexing takes about {length} on this machine, and less with another --encoder or a lower --fps"
+    return f"indexing takes about {length} on this machine, and less with another encoder or a lower fps"

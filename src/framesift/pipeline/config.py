@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from framesift._utils.credentials import check_reader_address
 from framesift._utils.json import load_json
-from framesift._utils.optional import require
 from framesift._utils.records import shown
 from framesift._utils.settings import check_names, check_settings, setting
 from framesift.errors import FramesiftError, InputError, OptionError
@@ -56,29 +55,25 @@ def parse_visual_demand(value: Any) -> VisualDemandSetting:
 class SelectionSettings:
     """Which frames are selected. options: the method's own."""
 
-    method: Method = setting(DEFAULT_METHOD, "a name of `framesift selectors`", metavar="NAME")
-    budget: int = setting(32, "how many frames", type=int, metavar="N")
+    method: Method = setting(DEFAULT_METHOD, "a method of `framesift selectors`", metavar="NAME")
+    budget: int = setting(32, "how many frames to select", type=int, metavar="N")
     options: Mapping[str, Any] = field(default_factory=dict, metadata={"help": "options of the method"})
-    seed: int = setting(0, "of the method's random draws and the shuffled overlay", type=int, metavar="N")
+    seed: int = setting(0, "seed of methods that draw at random, and of the shuffled overlay", type=int, metavar="N")
     visual_demand: VisualDemandSetting = setting(
         "rules",
-        "0 (text) to 1 (frames), or rules: from the question's words; of gcr and q-gate",
+        "what gcr and q-gate look at, from 0 (text) to 1 (frames); rules: by the question's words",
         metavar="SHARE",
     )
     event_encoder: str | None = setting(
-        None, "minilm: compare events with the question by a sentence encoder (default: the encoder)", metavar="NAME"
+        None, "minilm compares text with the question by a sentence encoder (default: the encoder)", metavar="NAME"
     )
     blank_frames: BlankFrames = setting(
-        "skip", "frames that show nothing (black, white, a fade): skip or keep them", choices=BLANK_FRAMES
+        "skip", "skip or keep frames that show nothing, such as black ones and fades", choices=BLANK_FRAMES
     )
-    from_s: float | None = setting(
-        None, "start of the window to consider, as 600, 10:00 or 1:10:00 (default: the video's)", metavar="TIME"
-    )
-    to_s: float | None = setting(
-        None, "end of the window, as for a question about what came before (default: the video's)", metavar="TIME"
-    )
+    from_s: float | None = setting(None, "leave out what is before: 600, 10:00 or 1:10:00", metavar="TIME")
+    to_s: float | None = setting(None, "leave out what is after", metavar="TIME")
     namer: "ObjectNamer | str | None" = setting(
-        None, "server that names the objects to search for (default: noun phrases by rule)", metavar="URL"
+        None, "server that names the objects to search for (default: rules find noun phrases)", metavar="URL"
     )
 
     def __post_init__(self) -> None:
@@ -111,14 +106,18 @@ class ReaderSettings:
     """How frames are shown, and who answers. reader_options: the reader's own."""
 
     reader: "str | Reader | None" = setting(
-        None, "http://HOST:PORT/v1[#MODEL], local:MODEL, or similarity (weak, needs no model)", metavar="READER"
+        None,
+        "http://HOST:PORT/v1[#MODEL], local:MODEL or similarity",
+        metavar="READER",
     )
     reader_options: Mapping[str, Any] = field(default_factory=dict, metadata={"help": "options of the reader"})
-    text_mode: str = setting("aligned", "how the events' text is shown to the reader", choices=TEXT_MODES)
-    overlay: Overlay = setting("aligned", "text on the frames", choices=OVERLAYS)
-    size: int | None = setting(None, "shorter side of the frames (default: the video's)", type=int, metavar="PIXELS")
+    text_mode: str = setting("aligned", "how the reader is shown the text", choices=TEXT_MODES)
+    overlay: Overlay = setting("aligned", "which text is written on the frames", choices=OVERLAYS)
+    size: int | None = setting(
+        None, "shorter side of the frames in pixels (default: the video's)", type=int, metavar="PIXELS"
+    )
     concurrency: int | None = setting(
-        None, "questions in flight at a time (default: what the reader takes)", type=int, metavar="N"
+        None, "questions sent at a time (default: what the reader accepts)", type=int, metavar="N"
     )
 
     def __post_init__(self) -> None:
@@ -213,13 +212,13 @@ class PipelineConfig:
 
 def read_settings(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The mapping in a JSON or YAML file."""
+    import yaml
+
     file = Path(path)
     try:
         text = file.read_text(encoding="utf-8-sig")
         is_json = file.suffix.lower() == ".json"
-        settings = (
-            load_json(text, str(file), "settings as JSON") if is_json else require("yaml", "bench").safe_load(text)
-        )
+        settings = load_json(text, str(file), "settings as JSON") if is_json else yaml.safe_load(text)
     except FramesiftError:
         raise
     except Exception as error:  # PyYAML's own constructors of dates, numbers and merge keys raise many kinds

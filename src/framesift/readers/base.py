@@ -98,7 +98,7 @@ def get_reader(reader: "str | Reader", **options: object) -> Reader:
     with _cache_lock:
         if key not in _cache:
             factory, arguments = _find_factory(reader)
-            _check_options(reader, factory, options, positional=len(arguments))
+            _check_options(reader, factory, arguments, options)
             _cache[key] = factory(*arguments, **_typed(factory, options))
         return _cache[key]
 
@@ -264,13 +264,29 @@ def _typed(factory: Callable[..., Reader], options: Mapping[str, object]) -> dic
     }
 
 
-def _check_options(reader: str, factory: Callable[..., Reader], options: dict[str, object], *, positional: int) -> None:
+def option_names(reader: str) -> list[str]:
+    """The options of the reader of this name or address."""
+    return [p.name for p in _parameters(*_find_factory(reader)) if p.kind is not p.VAR_KEYWORD]
+
+
+def check_reader_options(reader: str, options: Mapping[str, object]) -> None:
+    """Reject options that the reader of this name or address does not have, and secrets."""
+    _check_options(reader, *_find_factory(reader), options)
+
+
+def _parameters(factory: Callable[..., Reader], positional: tuple[str, ...]) -> list[inspect.Parameter]:
+    return list(inspect.signature(factory).parameters.values())[len(positional) :]
+
+
+def _check_options(
+    reader: str, factory: Callable[..., Reader], positional: tuple[str, ...], options: Mapping[str, object]
+) -> None:
     secret = next((name for name in options if _SECRET_OPTION.search(name)), None)
     if secret:
         raise OptionError(
             f"{secret} is given as an option of {reader}, and options are stored; use an environment variable instead"
         )
-    parameters = list(inspect.signature(factory).parameters.values())[positional:]
+    parameters = _parameters(factory, positional)
     if any(p.kind is p.VAR_KEYWORD for p in parameters):
         return
     unknown = sorted(set(options) - {p.name for p in parameters})

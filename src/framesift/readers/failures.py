@@ -51,18 +51,19 @@ def explain_refusal(status: int, message: str, request: RequestInfo, models: lis
     if _CONTEXT.search(message):
         return (
             f"{request.images} images and the question exceed the context of {request.model}: select fewer frames "
-            "(--budget), downscale them (--longest-side), or increase the context (vLLM: --max-model-len, llama.cpp: "
-            f"--ctx-size). The server's message: {quote_message(message)}"
+            "(--budget), downscale them (--set longest_side=N), or increase the context (vLLM: --max-model-len, "
+            f"llama.cpp: --ctx-size). The server's message: {quote_message(message)}"
         )
     if status == 404 or _NO_MODEL.search(message):
         return unknown_model(request, models)
     if status == 413:
         return (
             f"{request.server} rejects a request of this size: select fewer frames (--budget) or downscale them "
-            "(--longest-side)"
+            "(--set longest_side=N)"
         )
     if status == 429:
-        return f"{request.server} is still busy after every retry (429): send fewer questions at once (--concurrency)"
+        remedy = "send fewer questions at once (--set concurrency=N)"
+        return f"{request.server} is still busy after every retry (429): {remedy}"
     return f"{request.server} returned {status}: {quote_message(message)}"
 
 
@@ -117,13 +118,13 @@ def incomplete(server: str) -> str:
 
 def timed_out(request: RequestInfo) -> str:
     return (
-        f"{request.server} did not answer within {request.timeout_s:g} s: raise --timeout, or select fewer frames "
-        "(--budget)"
+        f"{request.server} did not answer within {request.timeout_s:g} s: raise timeout_s (--set timeout_s=N), or "
+        "select fewer frames (--budget)"
     )
 
 
 def truncated(limit: int) -> str:
-    return f"the reply was truncated after {limit} tokens: raise --max-tokens"
+    return f"the reply was truncated after {limit} tokens: raise max_tokens (--set max_tokens=N)"
 
 
 def quote_message(message: str) -> str:

@@ -508,5 +508,5 @@ def _write_errors(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        remedy = f"free some space or choose another folder with --store or {STORE_VARIABLE}"
+        remedy = f"free some space or choose another folder with {STORE_VARIABLE}"
         raise output_error(folder.parent, error, remedy) from error

@@ -67,8 +67,8 @@ class TextSettings:
     """Where the timestamped text of videos comes from."""
 
     subtitles: str | os.PathLike[str] = setting(AUTO, "a subtitle file, auto or none", metavar="FILE")
-    language: str | None = setting(None, "language of subtitles and speech, as in en", metavar="CODE")
-    speech: str = setting(AUTO, "speech recognition: auto, none, moonshine, whisper:…", metavar="ENGINE")
+    language: str | None = setting(None, "language of the subtitles and speech, as in en", metavar="CODE")
+    speech: str = setting(AUTO, "speech recognition: auto, none, moonshine or whisper:MODEL", metavar="ENGINE")
     screen_text: bool = setting(False, "also read the text on the screen", action="store_true")
 
     def __post_init__(self) -> None:
@@ -181,7 +181,7 @@ class _EventSearch:
         if settings.screen_text:
             self._read_screen()
         elif not self.readings:
-            self.notes.append("text on the screen was not searched; enable it with screen_text (--screen-text)")
+            self.notes.append("text on the screen was not searched; enable it with screen_text=true")
         events = merge_events(*(reading.events for reading in self.readings))
         duration_s = self.info.duration_s
         past = sum(event.start_s > duration_s for event in events)

@@ -1,0 +1,135 @@
+"""The parser of a command: one-line errors with a suggestion, and a help that fits one screen."""
+
+import argparse
+import os
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from typing import Any, NoReturn
+
+from framesift._utils.credentials import public_url
+from framesift._utils.text import near_names, suggestion
+from framesift.errors import OptionError
+from framesift.pipeline.config import RECORDS
+
+RunCommand = Callable[[argparse.Namespace], int]
+Group = argparse._ArgumentGroup
+
+# What arguments that are files or directories are called; in a completion script, what completes them.
+FILES = {"FILE", "VIDEO", "LIST|DIR|GLOB"}
+DIRECTORIES = {"DIR", "FOLDER"}
+MISSING = "the following arguments are required: "
+# Groups and flags at the end of a command's help, in this order.
+LAST = {"output": 1, "model": 2, "all settings": 3, "commands": 4, "what": 4, "json": 1, "help": 2}
+SETTINGS = [declared.name for record in RECORDS.values() for declared in fields(record)]
+
+
+class HelpFormatter(argparse.HelpFormatter):
+    """Help in at most 100 columns, with the name of a flag's value once."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, max_help_position=24, width=min(shutil.get_terminal_size().columns, 100))
+
+    def _format_action_invocation(self, action: argparse.Action) -> str:
+        if not action.option_strings or action.nargs == 0:
+            return super()._format_action_invocation(action)
+        value = self._format_args(action, self._get_default_metavar_for_optional(action))
+        return f"{', '.join(action.option_strings)} {value}"
+
+
+class Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line, raised as OptionError.
+
+    words: the command as it was typed. example: of the command, printed in its help and when something is missing.
+    """
+
+    words: Sequence[str] = ()
+    example = ""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(formatter_class=HelpFormatter, allow_abbrev=False, add_help=False, **settings)
+
+    def group(self, title: str) -> Group:
+        """The group of arguments with this title, made when it is first named."""
+        groups = {group.title: group for group in self._action_groups}
+        return groups.get(title) or self.add_argument_group(title)
+
+    def finish(self, json: str = "") -> None:
+        """Add `--help` and, if `json` says what is printed, `--json`: last in the group of outputs."""
+        output = self.group("output")
+        if json:
+            output.add_argument("--json", action="store_true", help=json)
+        output.add_argument("-h", "--help", action="help", help="show this help")
+
+    def format_help(self) -> str:
+        formatter = self._get_formatter()
+        for group in sorted(self._action_groups, key=lambda group: LAST.get(str(group.title), 0)):
+            formatter.start_section(group.title)
+            formatter.add_arguments(sorted(group._group_actions, key=lambda action: LAST.get(action.dest, 0)))
+            formatter.end_section()
+        asked = [action for action in self._actions if not action.option_strings]
+        words = [f"[{a.metavar}]" if a.nargs == "?" else str(a.metavar) for a in asked]
+        usage = " ".join([self.prog, *words, "[flags]"])
+        examples = f"example: {self.example}\n" * bool(self.example)
+        return f"{examples}usage:   {usage}\n\n{self.description}\n\n{formatter.format_help()}"
+
+    def parse_known_args(  # type: ignore[override]  # it has overloads for other classes of namespace
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """Parse as argparse does, and reject what is left here already: the command's own parser has its flags.
+
+        Words behind a flag belong to the list of videos too: `ask a.mp4 --budget 8 "Why?"`.
+        """
+        parsed, left = super().parse_known_args(args, namespace)
+        self._check_flags(left)
+        if left and hasattr(parsed, "videos"):
+            parsed.videos += left
+        elif left:
+            self.error(f"unexpected argument {left[0]!r}; put a text of several words in quotation marks")
+        return parsed, []
+
+    def error(self, message: str) -> NoReturn:
+        dashed = next((word for word in self.words if word.startswith("-") and os.path.exists(word)), None)
+        if dashed is not None:
+            message = f"{dashed!r} begins with - and was read as a flag; write {os.path.join('.', dashed)}"
+        elif message.startswith(MISSING):
+            self._check_flags(self.words)  # which may be what is wrong
+            message = f"{message.removeprefix(MISSING)} is missing"
+            message += f"; for example: {self.example}" if self.example else ""
+        for word in self.words:
+            message = message.replace(word, public_url(word))
+        raise OptionError(f"{message.removeprefix('argument ')} (see {self.prog} --help)")
+
+    def _check_flags(self, words: Sequence[str]) -> None:
+        """Reject the first word that looks like a flag and is none, with the one that may be meant."""
+        known = [name for name in self._option_string_actions if name.startswith("--")]
+        for word in words:
+            flag = word.partition("=")[0]
+            if flag.startswith("-") and flag not in self._option_string_actions:
+                name = flag.lstrip("-").replace("-", "_")
+                near = near_names(flag, known)
+                if name in SETTINGS and "--set" in known:
+                    near = [f"--set {name}=VALUE"]
+                self.error(f"there is no flag {flag}" + "".join(f"; did you mean {each}?" for each in near))
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        choices = None if action.choices is None else list(action.choices)
+        if choices is not None and value not in choices:
+            name = f"{action.option_strings[-1]} is" if action.option_strings else "there is no command"
+            self.error(f"{name} {value!r}; {suggestion(str(value), map(str, choices))}")
+
+    def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
+        name = action.option_strings[-1] if action.option_strings else str(action.metavar)
+        if not arg_string and action.metavar in FILES | DIRECTORIES:  # it would be the current directory
+            self.error(f"{name} is empty; expected a path")
+        try:
+            return super()._get_value(action, arg_string)
+        except argparse.ArgumentError:
+            if action.type not in (int, float):
+                raise
+            expected = "a whole number" if action.type is int else "a number"
+            self.error(f"{name} is {arg_string!r}; expected {expected}")
+
+
+# (name, what runs it, its summary, an example) → its parser; None: the command has commands of its own
+AddCommand = Callable[..., Parser]
