@@ -5,7 +5,7 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
 from typing import Any, Literal, get_args
@@ -30,6 +30,7 @@ from framesift.video.blank import is_blank_picture, is_unchanged, reduce_picture
 from framesift.video.cuda import DECODES, CudaDecoder, CudaImage, Decode, why_not_cuda
 from framesift.video.diagnostics import list_stretches, stretches
 from framesift.video.frames import MODES, Fps, Mode, Sampling, decodable_times, parse_fps, sample
+from framesift.video.given_frames import GivenFrames, are_frames
 from framesift.video.timeline import read_timeline
 
 # Candidates per part: the most that is lost when a run is interrupted. Batches end at part boundaries, so that the
@@ -85,11 +86,12 @@ class IndexSettings:
 
 
 def index(
-    path: str | os.PathLike[str],
+    path: Any,
     encoder: str | Encoder = IndexSettings.encoder,
     fps: Fps = IndexSettings.fps,
     mode: Mode = IndexSettings.mode,
     *,
+    times_s: Sequence[float] | Array | None = None,
     progress: Callable[..., Any] | None = None,
     source: str | None = None,
     **settings: Any,
@@ -97,10 +99,11 @@ def index(
     """Decode and encode a video once; later calls, in any process, read the stored index.
 
     Args:
-        path: The file.
+        path: The file, or frames from elsewhere: arrays, PIL images, or a decoder such as torchcodec's.
         encoder: A name of `encoders()`, a checkpoint's folder, or any object with the encoder's methods.
         fps: Candidates per second; "auto" raises it on short clips.
         mode: "exact", "fast" or "keyframes", see docs/indexing.md.
+        times_s: When frames from elsewhere are shown.
         progress: Called with stage, done and total: a `framesift.progress.Progress`.
         source: The URL the video came from, if `path` is a local copy.
         **settings: `store`, a folder, by default the user's cache folder; `device`; `unchanged_frames`: "reuse" gives a
@@ -121,7 +124,28 @@ def index(
         ```
     """
     check_names(settings, IndexSettings)
-    return build_index(path, IndexSettings(encoder, fps, mode, **settings), source=source, progress=progress)
+    chosen = IndexSettings(encoder, fps, mode, **settings)
+    if are_frames(path, times_s):
+        return index_frames(GivenFrames(path, times_s), chosen, progress=progress)
+    return build_index(path, chosen, source=source, progress=progress)
+
+
+def index_frames(
+    frames: GivenFrames, settings: IndexSettings, *, progress: Callable[..., Any] | None = None
+) -> VideoIndex:
+    """Encode frames from elsewhere; nothing is stored."""
+    named, report = settings.encoder, as_progress(progress)
+    encoder = get_encoder(named, device=settings.device) if isinstance(named, str) else named
+    size, vectors, is_blank = getattr(encoder, "batch_size", DEFAULT_BATCH), [], []
+    for start in range(0, len(frames), size):
+        numbers = range(start, min(start + size, len(frames)))
+        images = frames.decode(numbers)
+        batch = _Batch(frames.times_s[numbers].tolist(), list(images), list(range(1, len(images) + 1)))
+        vectors.append(_encode(encoder, batch, frames.info.path))
+        is_blank += [is_blank_picture(reduce_picture(image)) for image in images]
+        report(INDEXING, numbers.stop, len(frames))
+    rows = np.concatenate(vectors).astype(np.float32)
+    return VideoIndex(frames.info, frames.times_s, rows, encoder.name, is_blank=np.array(is_blank))
 
 
 def build_index(

@@ -22,6 +22,7 @@ from framesift.text.finding import FoundEvents
 from framesift.types import Event, VideoIndex, VideoInfo, VideoSpan
 from framesift.types.vectors import Array
 from framesift.video.frames import probe
+from framesift.video.given_frames import GivenFrames
 from framesift.video.timeline import read_timeline
 
 GAP_S = 10.0  # more than sift's temporal kernel reaches: videos are no neighbours in time
@@ -44,6 +45,7 @@ class VideoData:
         seconds: Of each stage. "index" is what the index took to make, now or when it was built; it is missing where
             several runs made it.
         videos: Where there are several, each of them; the rest is then on their joint timeline.
+        frames: Those of a video without a file.
     """
 
     path: Path
@@ -53,6 +55,7 @@ class VideoData:
     event_vectors: Array | None = None
     seconds: Mapping[str, float] = field(default_factory=dict)
     videos: tuple["VideoData", ...] = ()
+    frames: GivenFrames | None = None
     # Shared with the same video under other settings: the events' words, and chance levels by encoder of the text.
     _shared: dict[str, Any] = field(default_factory=dict)
 
@@ -81,7 +84,7 @@ class VideoData:
 
     @cached_property
     def info(self) -> VideoInfo:
-        return self.index.info if self.videos else probe(self.path)
+        return self.index.info if self.videos or self.frames else probe(self.path)
 
     def with_every_frame(self: Opened) -> Opened:
         """This video with all its frames as candidates, whose vectors are all alike: for methods that use none."""

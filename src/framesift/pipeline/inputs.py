@@ -139,7 +139,7 @@ def make_lookups(video: VideoData, questions: Sequence[Question], encoders: Enco
     if not selector.takes_lookup:
         return None
     lookup = Lookup(
-        frames=frame_source(video.index),
+        frames=video.frames or frame_source(video.index),
         encode_texts=lambda texts: encode_long_texts(encoders.frames, texts),
         score_events=lambda texts: encoders.score_events(texts, video.events),
     )

@@ -20,7 +20,7 @@ from framesift._utils.text import counted, duration_text, suggestion
 from framesift.encoders.base import encode_long_texts
 from framesift.encoders.registry import check_device, get_encoder
 from framesift.errors import FramesiftError, InputError, OptionError
-from framesift.indexing.index import build_index
+from framesift.indexing.index import build_index, index_frames
 from framesift.pipeline.config import RECORDS, PipelineConfig
 from framesift.pipeline.data import VideoData, join_videos
 from framesift.pipeline.inputs import Encoders, make_lookups, resolve_options, with_chance
@@ -38,14 +38,16 @@ from framesift.types.vectors import Array
 from framesift.types.video import check_events
 from framesift.video.container import StrPath
 from framesift.video.frames import probe
+from framesift.video.given_frames import GivenFrames, are_frames
 
 OVERVIEW = 8  # frames of a video in a notebook
 
 
 def open(
-    video: "StrPath | Sequence[StrPath] | VideoIndex | Video",
+    video: Any,
     config: PipelineConfig | None = None,
     *,
+    times_s: Sequence[float] | Array | None = None,
     events: Sequence[Event] | FoundEvents | None = None,
     source: str | None = None,
     stored_only: bool = False,
@@ -55,8 +57,10 @@ def open(
     """Index a video and read its text, once; the next call reads both from the store.
 
     Args:
-        video: A file, or several that questions are asked about together: one budget for all of them.
+        video: A file, or several that questions are asked about together: one budget for all of them. Or frames from
+            elsewhere: (N, H, W, 3) arrays, PIL images, or a decoder such as torchcodec's.
         config: Every setting, by default the paper's where it has any.
+        times_s: When frames from elsewhere are shown, in seconds; a decoder is otherwise asked once a second.
         events: The video's text, if you have it; else subtitles are searched for, and speech is recognised.
         source: The URL of which `video` is a copy.
         stored_only: Decode and recognise nothing.
@@ -75,6 +79,7 @@ def open(
         ```python
         video = fs.open("film.mp4")
         both = fs.open(["morning.mp4", "evening.mp4"], language="en", budget=16)
+        made = fs.open(arrays, times_s=[0.0, 0.5, 1.0])
         ```
     """
     if isinstance(video, Video):
@@ -84,6 +89,10 @@ def open(
         return _on_index(video, config, () if events is None else events)
     if isinstance(config.index.encoder, str):
         check_device(config.index.encoder, config.index.device)
+    if are_frames(video, times_s):
+        frames = GivenFrames(video, times_s)
+        index = index_frames(frames, config.index, progress=progress)
+        return replace(_on_index(index, config, () if events is None else events), frames=frames)
     if not isinstance(video, str | os.PathLike):
         if isinstance(video, bytes) or not isinstance(video, Iterable):
             raise InputError(f"the video is {shown(video)}; expected the path of a file, or several")
@@ -128,6 +137,7 @@ class Video(VideoData):
         event_vectors: (E, D) the events' text vectors; None without events, or where another encoder compares them.
         seconds: Of each stage.
         videos: Where there are several, each of them.
+        frames: Those of a video without a file.
 
     Example:
         ```python
@@ -224,7 +234,7 @@ class Video(VideoData):
         """The real frames of a selection on this video, with the events' text on them."""
         reading, several = self.config.reading, zip(self.videos, self.index.videos, strict=True)
         videos = [ShownVideo(span.name, one.path, one.info, span.start_s) for one, span in several]
-        videos = videos or [ShownVideo(self.path.name, self.path, self.info)]
+        videos = videos or [ShownVideo(self.path.name, self.path, self.info, frames=self.frames)]
         return Exhibit(tuple(videos), selection, reading.overlay, self.config.selection.seed, reading.size)
 
     def ask(self, question: Question | str, **settings: Any) -> Answer:
@@ -524,7 +534,7 @@ def _configured(config: PipelineConfig, settings: Mapping[str, Any], records: It
         if name in selector.options:
             options[name] = given.pop(name)
         elif name in names:
-            raise OptionError(f"{name} can't change once a video is open; pass it to framesift.open")
+            raise OptionError(f"{name} can't be changed here; pass it to framesift.open")
         else:
             known = [*(name for name in names if names[name] in free), *selector.options]
             raise OptionError(f"{selector.name} has no option {name!r}, nor is it a setting; {suggestion(name, known)}")

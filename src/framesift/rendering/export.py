@@ -78,7 +78,7 @@ def save(
         view = view_of(exhibits, images, json_text=dump_json(selections if only is None else only.to_dict()))
         view |= {"answers": [_answer_row(answer, "" if only else method) for method, answer in answers]}
         (directory / REPORT).write_text(render_report(view), encoding="utf-8")
-        for video in exhibits[0].videos if with_video else ():
+        for video in (one for one in exhibits[0].videos if with_video and one.frames is None):
             link_or_copy(video.path.resolve(), directory / video.name)
     return Path(folder).absolute()
 

@@ -20,6 +20,7 @@ from framesift.store.fingerprint import fingerprint
 from framesift.types import Question, Role, Selection, Slot, VideoInfo
 from framesift.types.vectors import Array
 from framesift.video.frames import fetch_available, frame_numbers
+from framesift.video.given_frames import GivenFrames
 
 Overlay = Literal["aligned", "blank", "shuffled", "none"]
 OVERLAYS: tuple[Overlay, ...] = get_args(Overlay)
@@ -91,11 +92,28 @@ class ShownVideo:
     path: Path
     info: VideoInfo
     start_s: float = 0.0
+    frames: GivenFrames | None = None
+
+    def numbers(self, times_s: Sequence[float]) -> list[int]:
+        """The numbers of the frames at these times, from 0."""
+        return frame_numbers(self.path, times_s) if self.frames is None else self.frames.find(times_s)
+
+    def fetch(self, times_s: Sequence[float], short_side: int | None) -> Iterator[Array | None]:
+        """Decode the frames at these ascending times; None for one that can't be decoded."""
+        if self.frames is None:
+            return (image for _, image in fetch_available(self.path, times_s, short_side=short_side))
+        scale = min(1.0, (short_side or min(self.frames.size)) / min(self.frames.size))
+        width, height = (max(1, round(scale * side)) for side in self.frames.size)
+        return (self.frames.images([k], size=(width, height))[0] for k in self.frames.find(times_s))
 
     def to_dict(self) -> dict[str, Any]:
         info = self.info
         video = {"name": self.name, "duration_s": info.duration_s, "width": info.width, "height": info.height}
-        return video | {"fps": info.fps, "codec": info.codec, "fingerprint": fingerprint(self.path)}
+        return video | {
+            "fps": info.fps,
+            "codec": info.codec,
+            "fingerprint": "" if self.frames else fingerprint(self.path),
+        }
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +170,7 @@ class RenderedSelection:
     def numbers(self) -> tuple[int, ...]:
         """The frames' numbers in their videos, from 0, in the order of presentation; read from the file's packets."""
         by_video = frames_by_video(self.videos, self.selection.times_s)
-        return tuple(number for video, own_s in by_video for number in frame_numbers(video.path, own_s))
+        return tuple(number for video, own_s in by_video for number in video.numbers(own_s))
 
     @cached_property
     def reasons(self) -> list[Reason]:
@@ -245,7 +263,7 @@ class RenderedSelection:
     def _fetch(self, times_s: Sequence[float]) -> "Iterator[Array | None]":
         """Decode the frames at these ascending times; None for one that can't be decoded."""
         for video, own_s in frames_by_video(self.videos, times_s):
-            yield from (image for _, image in fetch_available(video.path, own_s, short_side=self.size))
+            yield from video.fetch(own_s, self.size)
 
     def with_overlay(self, overlay: Overlay, *, seed: int | None = None) -> Self:
         """The same frames with another overlay; cached images are not decoded again."""
