@@ -51,7 +51,7 @@ def make_lane(method: str, frames: int, duration_s: float, *, shift: float, firs
                 "relevance": 0.1 + 0.001 * k,
                 "damaged": False,
                 "frame": round(time_s * 24),
-                "text": f"Text of frame {k + 1}." if role == "ground" else "",
+                "text": f"Text of frame {k + 1}." if role in ("ground", "context") else "",
                 "picture": image_url(first_image + k),
                 "width": 96,
                 "height": 54,
