@@ -1,9 +1,13 @@
 """What a user gets: the wheel with the newest packages that its requirements allow, in an environment of its own.
 
+There README's commands and its Python run as printed.
+
 `make test` runs this, and continuous integration on every Python. It needs a package index; without one it is skipped.
 """
 
 import os
+import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -33,9 +37,21 @@ def main():
         }
         environment |= {"FRAMESIFT_STORE": str(folder / "store" / "indexes"), "XDG_CACHE_HOME": str(folder / "cache")}
         run([commands / "framesift", "doctor"], cwd=folder, env=environment)
-        run([commands / "framesift", "demo"], cwd=folder, env=environment)
-        assert (folder / "framesift-demo" / "report.html").exists()
-        print("test-install: framesift demo runs with the newest packages")
+        environment["PATH"] = f"{commands}{os.pathsep}{os.environ['PATH']}"
+        install, shell, make = blocks("sh")
+        assert "framesift[offline]" in install and "make test" in make
+        for line in shell.splitlines():
+            run(shlex.split(line, comments=True), cwd=folder, env=environment)
+        (python,) = blocks("python")
+        run([commands / "python", "-c", python], cwd=folder, env=environment)
+        for report in ("demo", "sample-4-evidence", "evidence"):
+            assert (folder / report / "report.html").exists(), report
+        print("test-install: README's commands and Python run with the newest packages")
+
+
+def blocks(language):
+    """The blocks of code of README in this language."""
+    return re.findall(rf"^```{language}\n(.*?)^```", (ROOT / "README.md").read_text(encoding="utf-8"), re.M | re.S)
 
 
 def run(command, **options):
