@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import fields
 from functools import cache
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import framesift
@@ -44,7 +45,7 @@ def test_no_import_cycles():
     after = defaultdict(set)
     for a, b in import_graph():
         after[a].add(b)
-    assert [(a, b) for a, b in sorted(import_graph()) if a in reachable(b, after)] == []
+    TopologicalSorter(after).prepare()  # a cycle is an error that lists its modules
 
 
 def test_selection_imports_only_types_errors_and_utils():
@@ -55,17 +56,17 @@ def test_selection_imports_only_types_errors_and_utils():
 def test_no_two_classes_or_type_aliases_share_a_name():
     homes = defaultdict(list)
     for module, path in modules().items():
-        for name in type_names(parse(path)):
+        for name in type_names(path):
             homes[name.lstrip("_")].append(module)
     shared = {name: places for name, places in homes.items() if len(places) > 1}
     assert shared == {}
 
 
 def test_no_module_object_is_callable():
-    classes = ((module, node) for module, path in modules().items() for node in ast.walk(parse(path)))
     callable_modules = [
         module
-        for module, node in classes
+        for module, path in modules().items()
+        for node in nodes(path)
         if isinstance(node, ast.ClassDef)
         and any("ModuleType" in ast.unparse(base) for base in node.bases)
         and any(isinstance(entry, ast.FunctionDef) and entry.name == "__call__" for entry in node.body)
@@ -93,7 +94,7 @@ def test_settings_are_declared_once():
         values += [pair for pair in zip(given.kwonlyargs, given.kw_defaults, strict=True) if pair[1] is not None]
         again += [f"{module}.{node.name}: {arg.arg}" for arg, value in values if arg.arg in names and is_own(value)]
     for module, path in modules().items():
-        for node in ast.walk(parse(path)):
+        for node in nodes(path):
             if isinstance(node, ast.ClassDef) and not (module in homes and node.name.endswith("Settings")):
                 lines = [line for line in node.body if isinstance(line, ast.AnnAssign) and line.value is not None]
                 again += [f"{module}.{node.name}: {ast.unparse(line.target)}" for line in lines if is_own(line.value)]
@@ -130,15 +131,20 @@ def parse(path: Path) -> ast.Module:
 
 
 @cache
+def nodes(path: Path) -> list[ast.AST]:
+    return list(ast.walk(parse(path)))
+
+
+@cache
 def import_graph() -> frozenset[tuple[str, str]]:
     """Every (importing module, imported module); that a module runs its packages' `__init__` is left out."""
-    edges = {(name, target) for name, path in modules().items() for target in imported(name, parse(path))}
+    edges = {(name, target) for name, path in modules().items() for target in imported(name, nodes(path))}
     return frozenset((a, b) for a, b in edges if a != b)
 
 
-def imported(name: str, tree: ast.Module) -> Iterator[str]:
-    texts = [node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)]
-    for node in ast.walk(tree):
+def imported(name: str, parts: list[ast.AST]) -> Iterator[str]:
+    texts = [node.value for node in parts if isinstance(node, ast.Constant) and isinstance(node.value, str)]
+    for node in parts:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names if alias.name in modules())
         elif isinstance(node, ast.ImportFrom):
@@ -146,7 +152,7 @@ def imported(name: str, tree: ast.Module) -> Iterator[str]:
             for alias in node.names:
                 targets = (f"{node.module}.{alias.name}", str(node.module))
                 yield from [target for target in targets if target in modules()][:1]
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+        elif isinstance(node, ast.Call) and called(node).endswith("import_module"):
             # A name put together from a prefix and a table: every text of the file that completes it.
             prefix = constant_prefix(node.args[0], name)
             yield from (prefix + text for text in texts if prefix and prefix + text in modules())
@@ -155,6 +161,11 @@ def imported(name: str, tree: ast.Module) -> Iterator[str]:
         target = text.partition(":")[0]
         if target in modules() and not f"{name}.".startswith(f"{target}."):
             yield target
+
+
+def called(node: ast.Call) -> str:
+    """The last part of the name of what is called."""
+    return getattr(node.func, "attr", getattr(node.func, "id", ""))
 
 
 def constant_prefix(argument: ast.expr, name: str) -> str:
@@ -173,17 +184,17 @@ def constant_prefix(argument: ast.expr, name: str) -> str:
 
 def functions() -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
     for module, path in modules().items():
-        yield from ((module, n) for n in ast.walk(parse(path)) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef))
+        yield from ((module, n) for n in nodes(path) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef))
 
 
 def arguments(node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.arg]:
     return [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
 
 
-def type_names(tree: ast.Module) -> Iterator[str]:
+def type_names(path: Path) -> Iterator[str]:
     """Classes at any depth, and type aliases and type variables at the top."""
-    yield from (node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
-    for node in tree.body:
+    yield from (node.name for node in nodes(path) if isinstance(node, ast.ClassDef))
+    for node in parse(path).body:
         if isinstance(node, ast.Assign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             names = (target.id for target in targets if isinstance(target, ast.Name))
@@ -196,12 +207,3 @@ def area(module: str) -> str:
 
 def layer(module: str) -> int:
     return LAYER_OF[area(module)] if "." in module else len(LAYERS)
-
-
-def reachable(start: str, after: dict[str, set[str]]) -> set[str]:
-    seen, waiting = {start}, [start]
-    while waiting:
-        for target in after[waiting.pop()] - seen:
-            seen.add(target)
-            waiting.append(target)
-    return seen
