@@ -27,6 +27,10 @@ def test_relevance_is_the_cosine_with_the_query():
     assert evidence().relevance == pytest.approx([0.5**0.5, 0.5**0.5, 0.0])
 
 
+def test_evidence_without_scores_has_a_repr():
+    assert repr(fs.Evidence(np.arange(9.0), 9.0)) == "Evidence(9 frames without scores, 0 events, 9.0 s)"
+
+
 def test_given_scores_replace_cosines():
     record = evidence(scores=[3.0, 1.0, 2.0], event_scores=[9.0], event_features=None)
     assert record.relevance.tolist() == [3.0, 1.0, 2.0]
