@@ -73,6 +73,11 @@ class Parser(argparse.ArgumentParser):
         examples = f"example: {self.example}\n" * bool(self.example)
         return f"{examples}usage:   {usage}\n\n{self.description}\n\n{formatter.format_help()}"
 
+    def run(self, _: argparse.Namespace) -> int:
+        """Print the help, where a command that has commands of its own is given without any."""
+        self.print_help()
+        return 2
+
     def parse_known_args(  # type: ignore[override]  # it has overloads for other classes of namespace
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
     ) -> tuple[argparse.Namespace, list[str]]:
@@ -129,6 +134,14 @@ class Parser(argparse.ArgumentParser):
                 raise
             expected = "a whole number" if action.type is int else "a number"
             self.error(f"{name} is {arg_string!r}; expected {expected}")
+
+
+def make_command(commands: Any, name: str, run: RunCommand | None, summary: str, example: str) -> Parser:
+    """Add a command to those of a parser; without `run`, it has commands of its own."""
+    command: Parser = commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
+    command.example = example
+    command.set_defaults(run=run or command.run)
+    return command
 
 
 # (name, what runs it, its summary, an example) → its parser; None: the command has commands of its own

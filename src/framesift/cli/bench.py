@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from framesift._utils.json import parse_scalar
 from framesift._utils.records import read_value
 from framesift._utils.text import counted, duration_text
-from framesift.cli.arguments import AddCommand, Group, Parser
+from framesift.cli.arguments import AddCommand, Group, Parser, make_command
 from framesift.cli.output import ProgressBar, print_json, print_video_warnings
 from framesift.cli.settings import DECLARED, add_settings, assignment, setting_value
 from framesift.errors import InputError, OptionError
@@ -55,10 +55,8 @@ def add_commands(add: AddCommand) -> None:
     parts = bench.add_subparsers(title="what", metavar="DATASET|run|report|evidence|selftest")
 
     def part(name: str, run: Any, summary: str, example: str, json: str = "the tables") -> Parser:
-        command: Parser = parts.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
-        command.example = f"framesift bench {example}"
+        command = make_command(parts, name, run, summary, f"framesift bench {example}")
         command.finish(f"print {json} as JSON")
-        command.set_defaults(run=run)
         return command
 
     for name in DATASETS:

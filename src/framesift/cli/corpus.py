@@ -10,7 +10,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from framesift._utils.text import clock, counted, printable
-from framesift.cli.arguments import AddCommand, Parser, RunCommand
+from framesift.cli.arguments import AddCommand, Parser, RunCommand, make_command
 from framesift.cli.output import ProgressBar, print_json, print_video_warnings
 from framesift.cli.settings import (
     INDEX_SETTINGS,
@@ -36,9 +36,8 @@ def add_commands(add: AddCommand) -> None:
     commands = corpus.add_subparsers(title="commands", metavar="COMMAND")
 
     def add_one(name: str, run: RunCommand, summary: str, example: str) -> Parser:
-        command: Parser = commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
-        command.example = f"framesift corpus {name} {example}"
-        command.set_defaults(run=run, stored=name != "search")
+        command = make_command(commands, name, run, summary, f"framesift corpus {name} {example}")
+        command.set_defaults(stored=name != "search")
         return command
 
     summary = "index every video of a list, a directory or a pattern; resumes a run that was stopped"

@@ -122,9 +122,7 @@ def _library(args: argparse.Namespace) -> int:
     replies = Counter(row["encoder"] for row in rows if row["kind"] == "reply")
     for name, count in sorted(replies.items()):
         print(f"{printable(name)}: {counted(count, 'reply', 'replies')} to selectors")
-    for row in rows:
-        if row["kind"] == "reply" and not row["problem"]:
-            continue
+    for row in (row for row in rows if row["kind"] == "index" or row["problem"]):
         length = "" if row["duration_s"] is None else duration_text(row["duration_s"])
         name, maker = printable(row["video"] or row["folder"]), row["encoder"] or row["kind"]
         size = f"{row['bytes'] / 1e6:.1f} MB"
@@ -172,9 +170,10 @@ def _selectors(args: argparse.Namespace) -> int:
     for selector in available:
         print(f"{selector.name:<16} {selector.summary}" + (f" ({selector.paper})" if selector.paper else ""))
         if selector.needs:
-            print(f"{'':<16}   needs {', '.join(NEEDS.get(need, need) for need in selector.needs)}")
-        for name, default in selector.options.items():
-            print(f"{'':<16}   {name} = {default!r}")
+            print(f"{'':<16} needs {', '.join(NEEDS.get(need, need) for need in selector.needs)}")
+        if selector.options:
+            options = ", ".join(f"{name}={default!r}" for name, default in selector.options.items())
+            print(f"{'':<16} options: {options}")
     return 0
 
 

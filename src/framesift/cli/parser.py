@@ -10,7 +10,7 @@ from framesift._utils.optional import require
 from framesift._utils.text import printable
 from framesift._utils.version import __version__
 from framesift.cli import ask, bench, config, corpus, demo, doctor, index, library, mcp, select, serve
-from framesift.cli.arguments import DIRECTORIES, FILES, Parser, RunCommand
+from framesift.cli.arguments import DIRECTORIES, FILES, Parser, RunCommand, make_command
 from framesift.cli.output import check_output, error_code, prepare_streams
 from framesift.cli.signals import raise_on_signals
 from framesift.errors import FramesiftError
@@ -66,37 +66,27 @@ class MainParser(Parser):
             "framesift COMMAND --help explains one. Also: --version, --print-completion SHELL\n"
         )
 
+    def run(self, args: argparse.Namespace) -> int:
+        if not args.print_completion:
+            return super().run(args)
+        print(_completion_script(self, args.print_completion))
+        return 0
+
 
 def build_parser() -> argparse.ArgumentParser:
     parser = MainParser(prog="framesift", description="Pick the frames of a video that answer a question.")
     parser.add_argument("-h", "--help", action="help")
     parser.add_argument("--version", action="version", version=f"framesift {__version__}")
     parser.add_argument("--print-completion", choices=("bash", "zsh", "tcsh"))
-    parser.set_defaults(run=_help_of(parser))
+    parser.set_defaults(run=parser.run)
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=Parser)
 
     def add(name: str, run: RunCommand | None, summary: str, example: str = "") -> Parser:
-        command: Parser = commands.add_parser(name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.")
-        command.example = example
-        command.set_defaults(run=run or _help_of(command))
-        return command
+        return make_command(commands, name, run, summary, example)
 
     for group in (demo, select, ask, index, library, config, doctor, bench, serve, mcp, corpus):
         group.add_commands(add)
     return parser
-
-
-def _help_of(command: argparse.ArgumentParser) -> RunCommand:
-    """What a command that has commands of its own does when none of them is given: print its help, exit with 2."""
-
-    def run(args: argparse.Namespace) -> int:
-        if args.print_completion:
-            print(_completion_script(command, args.print_completion))
-            return 0
-        command.print_help()
-        return 2
-
-    return run
 
 
 def _completion_script(parser: argparse.ArgumentParser, shell: str) -> str:

@@ -6,7 +6,7 @@ default. Options of a method or a reader hold for the one that is named beside t
 
 import argparse
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -111,13 +111,13 @@ def _configs(values: Mapping[str, Any], args: argparse.Namespace, methods: Seque
 
 
 def sort_options(
-    texts: Iterable[str], methods: Sequence[str], reader: Any, settable: Sequence[str] = PLAIN
+    texts: Sequence[str], methods: Sequence[str], reader: Any, settable: Sequence[str] = PLAIN
 ) -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
     """The options by method, and those of the reader, of `name=value`, `METHOD.name=value` and `reader.name=value`."""
     options_of = {method: get_selector(method).options for method in methods}
     by_method: dict[str, dict[str, Any]] = {method: {} for method in methods}
     own: dict[str, Any] = {}
-    readers = option_names(reader) if isinstance(reader, str) else []
+    readers = option_names(reader) if texts and isinstance(reader, str) else []
     for name, text in map(assignment, texts):
         owner, dot, option = name.partition(".")
         if dot and owner == "reader" and reader is not None:
