@@ -163,6 +163,11 @@ def report_of_positions(folder, counts, *rows):
     return write_report(results(*rows), folder, datasets=[Dataset("longvideobench", items, "x")], with_plots=False)
 
 
+def test_baseline_without_rows_is_an_error(tmp_path):
+    with pytest.raises(InputError, match="no rows of 'aks' to compare with; expected one of gcr"):
+        write_report(results(answers()), tmp_path / "report", baseline="aks")
+
+
 def test_scores_are_split_by_the_number_of_evidence_positions(tmp_path):
     made = report_of_positions(
         tmp_path / "report", [1, 2, 3, 5], answers("uniform", accuracy=0.3), answers("gcr", accuracy=0.9)

@@ -10,6 +10,7 @@ from typing import Any
 
 from framesift._utils.files import write_text
 from framesift._utils.output_folder import output_folder
+from framesift._utils.records import listed
 from framesift._utils.text import counted
 from framesift.batch.items import group_by
 from framesift.batch.results import Result, Results, Run
@@ -56,6 +57,11 @@ def write_report(
     """
     if not results.rows:
         raise InputError("there is no result to report; run a benchmark first, or give its directory")
+    compared = {name: None for row in results.rows for name in (row.method, row.variant)}
+    if baseline not in (BASELINE, *compared):
+        raise InputError(
+            f"the results have no rows of {baseline!r} to compare with; expected one of {listed(compared)}"
+        )
     target = Path(folder)
     if os.path.isfile(target):
         raise InputError(f"{target} is a file; expected a directory for the report, choose another name")

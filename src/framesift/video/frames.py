@@ -344,5 +344,5 @@ def parse_fps(value: Any) -> Fps:
     except (TypeError, ValueError, OverflowError):
         fps = 0.0
     if isinstance(value, bool) or not MIN_FPS <= fps <= MAX_FPS:
-        raise OptionError(f"fps is {shown(value)}; expected a number above 0, or auto")
+        raise OptionError(f"fps is {shown(value)}; expected a number above 0, at most {MAX_FPS}, or auto")
     return fps
