@@ -8,7 +8,6 @@ each, by the same rules as among the parts of one video.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -56,7 +55,7 @@ class VideoData:
     seconds: Mapping[str, float] = field(default_factory=dict)
     videos: tuple["VideoData", ...] = ()
     frames: GivenFrames | None = None
-    # Shared with the same video under other settings: the events' words, and chance levels by encoder of the text.
+    # Shared with the same video under other settings: facts, the events' words, chance levels by encoder of the text.
     _shared: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -82,9 +81,15 @@ class VideoData:
         levels: dict[str, ChanceLevels] = self._shared.setdefault("levels", {})
         return levels
 
-    @cached_property
+    @property
     def info(self) -> VideoInfo:
-        return self.index.info if self.videos or self.frames else probe(self.path)
+        """Facts about the file."""
+        if self.videos or self.frames:
+            return self.index.info
+        if "info" not in self._shared:
+            self._shared["info"] = probe(self.path)
+        info: VideoInfo = self._shared["info"]
+        return info
 
     def with_every_frame(self: Opened) -> Opened:
         """This video with all its frames as candidates, whose vectors are all alike: for methods that use none."""
