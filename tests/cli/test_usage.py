@@ -17,6 +17,10 @@ VIDEO = ("select", "clip.mp4", "-q", "Cold?")
         ([*VIDEO, "--bugdet=4"], "there is no flag --bugdet; did you mean --budget? (see framesift select --help)"),
         (["select", "--hlep"], "there is no flag --hlep; did you mean --help? (see framesift select --help)"),
         ([*VIDEO, "--fps", "2"], "there is no flag --fps; did you mean --set fps=VALUE? (see framesift select --help)"),
+        (
+            ["bench", "own", "q.csv", "--budget", "4"],
+            "there is no flag --budget; did you mean --budgets? (see framesift bench own --help)",
+        ),
         (["tools", "--format", "opneai"], "--format is 'opneai'; did you mean openai? (see framesift tools --help)"),
         ([*VIDEO, "--budget", "few"], "--budget is 'few'; expected a whole number (see framesift select --help)"),
         (["select"], 'VIDEO is missing; for example: framesift select video.mp4 "Why was the launch put off?"'),

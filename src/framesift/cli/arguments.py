@@ -113,7 +113,7 @@ class Parser(argparse.ArgumentParser):
             if flag.startswith("-") and flag not in self._option_string_actions:
                 name = flag.lstrip("-").replace("-", "_")
                 near = near_names(flag, known)
-                if name in SETTINGS and "--set" in known:
+                if name in SETTINGS and "--set" in known and f"{flag}s" not in known:
                     near = [f"--set {name}=VALUE"]
                 self.error(f"there is no flag {flag}" + "".join(f"; did you mean {each}?" for each in near))
 
