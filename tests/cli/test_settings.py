@@ -74,7 +74,7 @@ def test_compare_gives_each_method_the_options_that_it_has():
         (["index", "a.mp4", "--set", "devise=cpu"], "devise is no setting of this command; did you mean device?"),
         (
             [*ASK, "--set", "flor=1", "--reader", "similarity"],
-            "flor is neither a setting nor an option of sift; did you",
+            "flor is neither a setting nor an option of sift or similarity; did you",
         ),
         (
             ["compare", "a.mp4", "x", "--set", "sift.flor=1"],

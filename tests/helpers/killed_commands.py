@@ -277,7 +277,7 @@ def serve(folder: Path) -> Command:
 
 
 def _stored(work: Path) -> list[str]:
-    return ["--encoder", ENCODER, "--store", str(work / "store")]
+    return ["--encoder", ENCODER, "--set", f"store={work / 'store'}"]
 
 
 def kills(make: Callable[[Path], Command], folder: Path) -> Try:

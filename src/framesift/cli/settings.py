@@ -133,7 +133,7 @@ def sort_options(
         elif not matching:
             of_methods = [option for options in options_of.values() for option in options]
             others = [] if named is not options_of else [*settable, *readers]
-            what = " or ".join([*named, *([reader] if readers else [])])
+            what = " or ".join([*named, *([reader] if isinstance(reader, str) else [])])
             what = f"neither a setting nor an option of {what}" if what else "no setting of this command"
             near = suggestion(option, dict.fromkeys([*others, *of_methods]), "`framesift settings` lists them")
             raise OptionError(f"{name} is {what}; {near}")
