@@ -11,7 +11,7 @@ Each has three questions, one for each stage of GCR:
 
 import json
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -36,89 +36,97 @@ NAME = "selftest"
 SPOKEN, VISUAL, OCCLUDED = "spoken", "visual", "occluded"
 KINDS = (SPOKEN, VISUAL, OCCLUDED)
 
-BACKGROUNDS = (
-    *("brick.png", "gravel.png", "hubble_deep_field.jpg", "moon.png", "retina.jpg", "text.png", "ihc.png", "cell.png"),
-    *("color.png", "logo.png", "clock_motion.png", "page.png", "astronaut.png"),
-)
+BACKGROUNDS = """
+brick.png gravel.png hubble_deep_field.jpg moon.png retina.jpg text.png ihc.png cell.png color.png logo.png
+clock_motion.png page.png astronaut.png
+""".split()
 FLASH = "grass.png"
 # Photograph, its subject, and two distractors.
-SUBJECTS = (
-    ("chelsea.png", "a cat", "a dog", "a rabbit"),
-    ("coffee.png", "a cup of coffee", "a glass of wine", "a bowl of soup"),
-    ("motorcycle_left.png", "a motorcycle", "a sailing boat", "a tractor"),
-    ("rocket.jpg", "a rocket", "a lighthouse", "a windmill"),
-    ("camera.png", "a man with a camera", "a woman with a violin", "a child with a kite"),
-    ("coins.png", "old coins", "glass marbles", "rusty keys"),
-)
+SUBJECTS = [
+    line.split(", ")
+    for line in """\
+chelsea.png, a cat, a dog, a rabbit
+coffee.png, a cup of coffee, a glass of wine, a bowl of soup
+motorcycle_left.png, a motorcycle, a sailing boat, a tractor
+rocket.jpg, a rocket, a lighthouse, a windmill
+camera.png, a man with a camera, a woman with a violin, a child with a kite
+coins.png, old coins, glass marbles, rusty keys""".splitlines()
+]
 # Question, the line that answers it, the answer, and two distractors.
-STORIES = (
-    (
-        "According to the speaker, why was the concert put off?",
-        "The concert was put off because of the flood.",
-        "because of the flood",
-        "because of a strike",
-        "because of the heat",
-    ),
-    (
-        "What does the narrator say the letter was hidden under?",
-        "They found the letter hidden under the old piano.",
-        "under the piano",
-        "under the stairs",
-        "under a stone",
-    ),
-    (
-        "Who does the speaker say paid for the bridge?",
-        "In the end a baker paid for the whole bridge.",
-        "a baker",
-        "a banker",
-        "a bishop",
-    ),
-    (
-        "Why does she say she left the village?",
-        "She left the village because the school had closed.",
-        "because the school closed",
-        "because of a quarrel",
-        "because of the winter",
-    ),
-    (
-        "What does the narrator say the island is named after?",
-        "The island is named after a lost ship.",
-        "a lost ship",
-        "a saint",
-        "a bird",
-    ),
-    (
-        "According to the speaker, what ruined the harvest?",
-        "That year the hail ruined the whole harvest.",
-        "the hail",
-        "the drought",
-        "the beetles",
-    ),
-    (
-        "What does he say the tunnel was built for?",
-        "The tunnel was built to carry salt to the coast.",
-        "to carry salt",
-        "to carry coal",
-        "to hide soldiers",
-    ),
-    (
-        "Who does the narrator say painted the ceiling?",
-        "Two sisters painted the ceiling in one summer.",
-        "two sisters",
-        "a monk",
-        "an apprentice",
-    ),
-)
-UNRELATED_LINES = (
-    *("Let us go on for a while.", "It took longer than anyone thought.", "Nobody was in a hurry that day."),
-    *("We will come back to this later.", "There is more to it than that.", "I still think of it now and then."),
-    *("He never told me his name.", "You get used to the noise.", "The radio was on in the next room."),
-    *("My sister remembers it differently.", "Somebody had left the door open.", "It was almost time for dinner."),
-    *("They all laughed at that.", "That was the easy part.", "You can imagine the rest."),
-    *("I had to ask twice.", "We waited for the others.", "It was quiet after that."),
-    *("Nothing much happened for an hour.", "The neighbours had seen it before.", "I wrote it down that evening."),
-    *("Then the phone rang again.",),
-)
+STORIES = [
+    story.splitlines()
+    for story in """\
+According to the speaker, why was the concert put off?
+The concert was put off because of the flood.
+because of the flood
+because of a strike
+because of the heat
+
+What does the narrator say the letter was hidden under?
+They found the letter hidden under the old piano.
+under the piano
+under the stairs
+under a stone
+
+Who does the speaker say paid for the bridge?
+In the end a baker paid for the whole bridge.
+a baker
+a banker
+a bishop
+
+Why does she say she left the village?
+She left the village because the school had closed.
+because the school closed
+because of a quarrel
+because of the winter
+
+What does the narrator say the island is named after?
+The island is named after a lost ship.
+a lost ship
+a saint
+a bird
+
+According to the speaker, what ruined the harvest?
+That year the hail ruined the whole harvest.
+the hail
+the drought
+the beetles
+
+What does he say the tunnel was built for?
+The tunnel was built to carry salt to the coast.
+to carry salt
+to carry coal
+to hide soldiers
+
+Who does the narrator say painted the ceiling?
+Two sisters painted the ceiling in one summer.
+two sisters
+a monk
+an apprentice""".split("\n\n")
+]
+UNRELATED_LINES = """\
+Let us go on for a while.
+It took longer than anyone thought.
+Nobody was in a hurry that day.
+We will come back to this later.
+There is more to it than that.
+I still think of it now and then.
+He never told me his name.
+You get used to the noise.
+The radio was on in the next room.
+My sister remembers it differently.
+Somebody had left the door open.
+It was almost time for dinner.
+They all laughed at that.
+That was the easy part.
+You can imagine the rest.
+I had to ask twice.
+We waited for the others.
+It was quiet after that.
+Nothing much happened for an hour.
+The neighbours had seen it before.
+I wrote it down that evening.
+Then the phone rang again.""".splitlines()
 
 
 @dataclass(frozen=True)
@@ -220,7 +228,7 @@ def _row(
     number: int,
     kind: str,
     question: str,
-    options: tuple[str, ...],
+    options: Sequence[str],
     span: tuple[float, float],
     rng: random.Random,
 ) -> dict[str, object]:
