@@ -36,10 +36,10 @@ NAME = "selftest"
 SPOKEN, VISUAL, OCCLUDED = "spoken", "visual", "occluded"
 KINDS = (SPOKEN, VISUAL, OCCLUDED)
 
-BACKGROUNDS = """
-brick.png gravel.png hubble_deep_field.jpg moon.png retina.jpg text.png ihc.png cell.png color.png logo.png
-clock_motion.png page.png astronaut.png
-""".split()
+BACKGROUNDS = (
+    *("brick.png", "gravel.png", "hubble_deep_field.jpg", "moon.png", "retina.jpg", "text.png", "ihc.png", "cell.png"),
+    *("color.png", "logo.png", "clock_motion.png", "page.png", "astronaut.png"),
+)
 FLASH = "grass.png"
 # Photograph, its subject, and two distractors.
 SUBJECTS = [
@@ -53,57 +53,56 @@ camera.png, a man with a camera, a woman with a violin, a child with a kite
 coins.png, old coins, glass marbles, rusty keys""".splitlines()
 ]
 # Question, the line that answers it, the answer, and two distractors.
-STORIES = [
-    story.splitlines()
-    for story in """\
+STORIES = (
+    """\
 According to the speaker, why was the concert put off?
 The concert was put off because of the flood.
 because of the flood
 because of a strike
-because of the heat
-
+because of the heat""",
+    """\
 What does the narrator say the letter was hidden under?
 They found the letter hidden under the old piano.
 under the piano
 under the stairs
-under a stone
-
+under a stone""",
+    """\
 Who does the speaker say paid for the bridge?
 In the end a baker paid for the whole bridge.
 a baker
 a banker
-a bishop
-
+a bishop""",
+    """\
 Why does she say she left the village?
 She left the village because the school had closed.
 because the school closed
 because of a quarrel
-because of the winter
-
+because of the winter""",
+    """\
 What does the narrator say the island is named after?
 The island is named after a lost ship.
 a lost ship
 a saint
-a bird
-
+a bird""",
+    """\
 According to the speaker, what ruined the harvest?
 That year the hail ruined the whole harvest.
 the hail
 the drought
-the beetles
-
+the beetles""",
+    """\
 What does he say the tunnel was built for?
 The tunnel was built to carry salt to the coast.
 to carry salt
 to carry coal
-to hide soldiers
-
+to hide soldiers""",
+    """\
 Who does the narrator say painted the ceiling?
 Two sisters painted the ceiling in one summer.
 two sisters
 a monk
-an apprentice""".split("\n\n")
-]
+an apprentice""",
+)
 UNRELATED_LINES = """\
 Let us go on for a while.
 It took longer than anyone thought.
@@ -192,7 +191,7 @@ def write_script(number: int, seconds: int = SECONDS) -> Script:
         start_s += length
     visual_shot = next(shot for shot in shots if shot.photograph == visual[0])
     occluded_shot = next(shot for shot in shots if shot.style == BLURRED)
-    story = STORIES[number % len(STORIES)]
+    story = STORIES[number % len(STORIES)].splitlines()
     lines, answer_span = _speech(shots, visual_shot, occluded_shot, story[1], rng)
     blurred_question = "Which of these is shown out of focus, in a hurry?"
     questions = (
