@@ -6,7 +6,7 @@ in the pyproject.toml of your package and install the package:
     [project.entry-points."framesift.selectors"]
     spaced-topk = "my_package:spaced_topk"
 
-    framesift select video.mp4 -q "…" --method spaced-topk --set gap_s=20
+    framesift select video.mp4 "…" --method spaced-topk --set gap_s=20
 """
 
 from pathlib import Path

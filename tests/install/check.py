@@ -35,7 +35,8 @@ def main():
         environment = {
             name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "FRAMESIFT"))
         }
-        environment |= {"FRAMESIFT_STORE": str(folder / "store" / "indexes"), "XDG_CACHE_HOME": str(folder / "cache")}
+        environment |= {"XDG_CACHE_HOME": str(folder / "cache"), "XDG_CONFIG_HOME": str(folder / "config")}
+        environment["FRAMESIFT_STORE"] = str(folder / "store" / "indexes")
         run([commands / "framesift", "doctor"], cwd=folder, env=environment)
         environment["PATH"] = f"{commands}{os.pathsep}{os.environ['PATH']}"
         install, shell, make = blocks("sh")
