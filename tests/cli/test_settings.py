@@ -139,7 +139,7 @@ def test_help_of_every_command_fits_a_screen(monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     for name, parser in parsers(build_parser()):
         lines = parser.format_help().splitlines()
-        assert len(lines) <= 40 and max(map(len, lines)) <= 110, name
+        assert len(lines) <= 40 and max(map(len, lines)) <= 100, name
         assert lines[0].startswith(f"example: framesift {name}"[:19] if name else "try: framesift demo")
 
 

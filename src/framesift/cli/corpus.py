@@ -57,9 +57,7 @@ def add_commands(add: AddCommand) -> None:
     select = add_one("select", _select, summary, "--questions questions.csv --results results/")
     _add_questions(select)
     summary = "have a model answer every question of a file from frames of the video it names"
-    ask = add_one(
-        "ask", _ask, summary, "--questions questions.csv --results results/ --reader http://localhost:8000/v1"
-    )
+    ask = add_one("ask", _ask, summary, "--questions q.csv --results r/ --reader http://localhost:8000/v1")
     _add_questions(ask, "reader", "text_mode", "concurrency")
 
     summary = "find the videos and seconds of the whole store that best match a text"
