@@ -180,6 +180,10 @@ def test_compare_writes_one_report_and_a_line_per_method(compare, place, capsys)
         ),
         (["-q", "x", "--to", "noon"], "to_s is 'noon'; expected seconds, or a time such as 1:02"),
         (["-q", "x", "--from", "8.01", "--to", "8.02"], "has no candidate frame; the nearest are at"),
+        (["-q", "x", "--max-tokens-in", "8000"], "there is no reader whose tokens"),
+        (["-q", "x", "--reader", "local:internvl3-8b", "--max-tokens-in", "0"], "--max-tokens-in is 0"),
+        (["-q", "x", "--reader", "local:internvl3-8b", "--max-tokens-in", "500"], "4 frames of 96 × 64"),
+        (["-q", "x", "--reader", "local:gpt/x", "--max-tokens-in", "8000"], "is not known"),
     ],
 )
 def test_bad_input_is_one_sentence_and_nothing_is_written(select, place, words, expected, capsys):
@@ -227,3 +231,11 @@ def test_each_question_of_a_file_has_its_window(select_json, place):
     records = select_json("--questions", "q.json", "--no-exhibit", "--to", "6")
     windows = [record["basis"]["window"] for record in records]
     assert windows == [{"from_s": 0, "to_s": 4}, {"from_s": 0, "to_s": 6}, {"from_s": 9, "to_s": 12}]
+
+
+def test_budget_in_tokens_is_chosen_and_stated(clip, capsys):
+    words = ["select", str(clip), "-q", "x", "--no-exhibit", "--json", "--max-tokens-in", "300"]
+    assert main([*words, "--reader", "local:gemma4-e4b"]) == 0
+    out, err = capsys.readouterr()
+    stated = re.search(r"^(\d+) frames of 96 × 64: .* of 300 for google/gemma-4-E4B-it$", err, re.M)
+    assert json.loads(out)["budget"] == int(stated[1]) == 3

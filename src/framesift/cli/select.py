@@ -16,6 +16,7 @@ from framesift._utils.text import clock, counted, printable
 from framesift.cli.arguments import AddCommand, Parser
 from framesift.cli.output import ProgressBar, print_json, print_warnings
 from framesift.cli.settings import PLAIN, add_all_settings, add_settings, config_from, configs_from
+from framesift.cli.tokens import fit_config
 from framesift.errors import FramesiftError, OptionError
 from framesift.text.questions import QuestionRow, read_questions
 from framesift.types import Question, Selection
@@ -69,6 +70,8 @@ def add_exhibit_options(command: Parser) -> None:
     questions = "ask every question of this JSON, CSV or text file"
     command.group("what to ask").add_argument("--questions", metavar="FILE", help=questions)
     _add_frames(command, "method")
+    limit = "as many frames as fit into a prompt of N tokens"
+    command.group("which frames").add_argument("--max-tokens-in", type=int, metavar="N", help=limit)
     _add_output(command)
     output = command.group("output")
     formats = "also write video, openai, jsonl, frame_idx, …; repeatable"
@@ -119,7 +122,7 @@ class ExhibitRun:
         from framesift.rendering.export_formats import check_formats
 
         self.args, self.asked = args, questions_from(args)
-        self.config = config_from(args)
+        self.config = fit_config(args, config_from(args), [row.question for row in self.asked])
         self._rows: dict[str, list[dict[str, Any]]] = {}  # by file
         self._lists = [name for name in NUMBER_FORMATS if args.questions and name in args.format]
         check_formats([name for name in args.format if name != VIDEO])
