@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from PIL import Image, ImageChops, ImageDraw, ImageFont
 
 from framesift._utils.files import atomic_path, output_error, write_text
-from framesift._utils.text import clock
-from framesift.demo.story import SCENES, TITLE, Look
+from framesift.demo.story import SCENES, TITLE, TITLE_CARD
 from framesift.errors import MissingExtra
 from framesift.progress import Progress, ignore_progress
+from framesift.text.subtitles.timed_blocks import to_srt
 from framesift.types import Event, Question
 from framesift.types.vectors import Array
 
@@ -46,7 +47,7 @@ QUESTION = Question(
 )
 
 # Contrast, saturation, and what is added to the blue and red difference.
-LOOKS: dict[Look, tuple[float, float, float, float]] = {
+LOOKS = {
     "day": (1.0, 1.0, 0.0, 0.0),
     "evening": (0.85, 0.9, -10.0, 10.0),
     "night": (0.6, 0.7, 12.0, -6.0),
@@ -58,7 +59,8 @@ def sample_events() -> list[Event]:
     """The speech of the sample video, as in the .srt file beside it."""
     events, start = [], 0.0
     for scene in SCENES:
-        events += [Event(start + at, start + at + length, text) for at, length, text in scene.speech]
+        if scene.text and scene.photograph != TITLE_CARD:
+            events.append(Event(start + scene.said_s[0], start + scene.said_s[1], scene.text))
         start += scene.seconds
     return events
 
@@ -70,18 +72,10 @@ def sample_video(folder: Path, *, name: str = FILE_NAME, progress: Progress = ig
         try:
             with atomic_path(path) as temporary:
                 _write(temporary, progress)
-                write_text(path.with_suffix(".srt"), _as_srt(sample_events()))
+                write_text(path.with_suffix(".srt"), to_srt(sample_events()))
         except OSError as error:
             raise output_error(path, error, "free some space or set another store") from error
     return path
-
-
-def _as_srt(events: list[Event]) -> str:
-    def at(time_s: float) -> str:
-        return f"0{clock(time_s)}".replace(".", ",")
-
-    cues = (f"{k}\n{at(e.start_s)} --> {at(e.end_s)}\n{e.text}\n" for k, e in enumerate(events, 1))
-    return "\n".join(cues)
 
 
 def _write(path: Path, progress: Progress) -> None:
@@ -131,10 +125,11 @@ def _frames(number: int) -> Iterator[Array]:
 def _renderer(number: int) -> Render:
     """The function that renders frame k of a shot; it goes on for a fade beyond the shot's end."""
     scene = SCENES[number]
-    if scene.title:
-        card = _frame(*map(np.asarray, _resized(_planes(_title_card(scene.title), "day"))))
+    if scene.photograph == TITLE_CARD:
+        card = _resized(_planes(_title_card(scene.text), scene.look))
         return lambda _: card
-    planes = _planes(_photograph(scene.photograph), scene.look)
+    with Image.open(photographs() / scene.photograph) as opened:
+        planes = _planes(opened.convert("RGB"), scene.look)
     frames = scene.seconds * FPS + FADE_FRAMES
     move = _zoom if number % ZOOM_EVERY == 0 else _pan
     render = move(planes, frames, random.Random(number))  # noqa: S311 (no secret)
@@ -171,7 +166,7 @@ def _zoom(planes: Planes, frames: int, rng: random.Random) -> Render:
         x, y = (scale * sway for sway in _sway(k))
         x, y = min(max(x, -left), size[0] - right), min(max(y, -top), size[1] - bottom)
         box = left + x, top + y, right + x, bottom + y
-        return _frame(*map(np.asarray, _resized(planes, box)))
+        return _resized(planes, box)
 
     return render
 
@@ -191,16 +186,15 @@ def _crossed(render: Render, silhouette: Image.Image, frames: int) -> Render:
     return cross
 
 
-def _resized(planes: Planes, box: Crop | None = None) -> Planes:
-    """A part of the image as a frame shows it: the two differences have half its size."""
-    sizes = (WIDTH, HEIGHT), (WIDTH // 2, HEIGHT // 2), (WIDTH // 2, HEIGHT // 2)
-    pairs = zip(planes, sizes, strict=True)
-    return [plane.resize(size, Image.Resampling.BILINEAR, box=box) for plane, size in pairs]
+def _resized(planes: Planes, box: Crop | None = None) -> Array:
+    """A part of the image as a frame: the two differences have half its size."""
+    pairs = zip(planes, (1, 2, 2), strict=True)
+    return _frame(*(plane.resize((WIDTH // n, HEIGHT // n), Image.Resampling.BILINEAR, box=box) for plane, n in pairs))
 
 
-def _frame(*planes: Array) -> Array:
+def _frame(*planes: ArrayLike) -> Array:
     """The planes one below another."""
-    return np.concatenate([plane.reshape(-1, WIDTH) for plane in planes])
+    return np.concatenate([np.reshape(plane, (-1, WIDTH)) for plane in planes])
 
 
 def _sway(k: int) -> tuple[float, float]:
@@ -208,29 +202,23 @@ def _sway(k: int) -> tuple[float, float]:
     return 4 * math.sin(0.5 * k), 2 * math.sin(0.37 * k)
 
 
-def _photograph(name: str) -> Image.Image:
-    with Image.open(photographs() / name) as opened:
-        return opened.convert("RGB")
-
-
-def _planes(image: Image.Image, look: Look) -> Planes:
+def _planes(image: Image.Image, look: str) -> Planes:
     contrast, saturation, blue, red = LOOKS[look]
     y, cb, cr = image.convert("YCbCr").split()
+    chroma = [(value - 128) * saturation * 224 / 255 + 128 for value in range(256)]
     return [
         y.point([round(16 + value * contrast * 219 / 255) for value in range(256)]),
-        *(
-            plane.point([round(128 + (value - 128) * saturation * 224 / 255 + tint) for value in range(256)])
-            for plane, tint in ((cb, blue), (cr, red))
-        ),
+        cb.point([round(level + blue) for level in chroma]),
+        cr.point([round(level + red) for level in chroma]),
     ]
 
 
 def _title_card(text: str) -> Image.Image:
     card = Image.new("RGB", (WIDTH, HEIGHT), (18, 24, 34))
-    first, *others = text.split("\n")
+    title, _, below = text.partition(" / ")
     draw = ImageDraw.Draw(card)
-    draw.text((WIDTH / 2, HEIGHT / 2 - 16), first, (240, 236, 226), ImageFont.load_default(44), anchor="mm")
-    draw.text((WIDTH / 2, HEIGHT / 2 + 32), " ".join(others), (170, 178, 190), ImageFont.load_default(22), anchor="mm")
+    draw.text((WIDTH / 2, HEIGHT / 2 - 16), title, (240, 236, 226), ImageFont.load_default(44), anchor="mm")
+    draw.text((WIDTH / 2, HEIGHT / 2 + 32), below, (170, 178, 190), ImageFont.load_default(22), anchor="mm")
     return card
 
 
