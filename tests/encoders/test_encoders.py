@@ -125,17 +125,6 @@ def test_long_texts_are_averaged_over_their_pieces_in_one_batch_and_short_ones_k
     np.testing.assert_array_equal(rows[:1], encoder.encode_texts(["a bb"]))
 
 
-def test_truncate_passes_texts_unchanged():
-    encoder = WordCounter()
-    encode_long_texts(encoder, ["a a a a bb bb"], long_text="truncate")
-    assert encoder.calls == [["a a a a bb bb"]]
-
-
-def test_another_long_text_rule_is_refused():
-    with pytest.raises(OptionError, match="expected average or truncate"):
-        encode_long_texts(WordCounter(), ["a"], long_text="middle")
-
-
 def test_word_beyond_the_limit_is_split_between_characters():
     assert split_by_tokens("ab 我们在公园里 cd", limit=3, count=len) == ["ab", "我们在", "公园里", "cd"]
 

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from PIL import Image, ImageChops, ImageDraw, ImageFont
 
 from framesift._utils.files import atomic_path, output_error, write_text
@@ -192,9 +191,9 @@ def _resized(planes: Planes, box: Crop | None = None) -> Array:
     return _frame(*(plane.resize((WIDTH // n, HEIGHT // n), Image.Resampling.BILINEAR, box=box) for plane, n in pairs))
 
 
-def _frame(*planes: ArrayLike) -> Array:
+def _frame(*planes: Array | Image.Image) -> Array:
     """The planes one below another."""
-    return np.concatenate([np.reshape(plane, (-1, WIDTH)) for plane in planes])
+    return np.concatenate([np.asarray(plane).reshape(-1, WIDTH) for plane in planes])
 
 
 def _sway(k: int) -> tuple[float, float]:

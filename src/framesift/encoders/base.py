@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -18,12 +18,11 @@ from framesift.types.vectors import Array, unit_rows
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-    ImageInput: TypeAlias = Image | Array
+ImageInput: TypeAlias = "Image | Array"
 
 UNKNOWN = "unknown"  # the fingerprint of an encoder without one
 BLOCKS, BLOCK_BYTES = 32, 16 * 1024  # read from each file of weights, evenly spaced, including both ends
 MAX_PIECES = 64  # of a text; at 64 tokens each they hold 3,000 words, more than any question or subtitle
-LongText = Literal["average", "truncate"]
 
 
 class TextEncoder(Protocol):
@@ -70,17 +69,15 @@ def fingerprint_of(encoder: TextEncoder) -> str:
     return str(getattr(encoder, "fingerprint", UNKNOWN))
 
 
-def encode_long_texts(encoder: TextEncoder, texts: Sequence[str], *, long_text: LongText = "average") -> Array:
+def encode_long_texts(encoder: TextEncoder, texts: Sequence[str]) -> Array:
     """(n, dim) float32 unit rows of texts of any length.
 
-    `average`: a text beyond the encoder's limit is split between words; the unit vectors of the pieces are averaged and
-    the mean is normalised; of a text in more than MAX_PIECES pieces, as many evenly spaced ones are taken. `truncate`:
-    text beyond the limit is ignored. All pieces are encoded together.
+    A text beyond the encoder's limit is split between words; the unit vectors of the pieces are averaged and the mean
+    is normalised; of a text in more than MAX_PIECES pieces, as many evenly spaced ones are taken. All pieces are
+    encoded together.
     """
-    if long_text not in get_args(LongText):
-        raise OptionError(f"long_text is {long_text!r}; expected average or truncate")
     split: Callable[[str], list[str]] | None = getattr(encoder, "split_text", None)
-    if long_text == "truncate" or split is None or not texts:
+    if split is None or not texts:
         return encoder.encode_texts(texts)
     pieces = [_evenly_spaced(split(text)) for text in texts]
     vectors = encoder.encode_texts([piece for parts in pieces for piece in parts])

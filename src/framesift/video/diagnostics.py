@@ -32,23 +32,7 @@ _TS_SYNC = 0x47
 _EBML, _SEGMENT = b"\x1a\x45\xdf\xa3", b"\x18\x53\x80\x67"  # the starts of a Matroska file and of its segment
 _TS_CHECKED = 5  # sync bytes that must be in place
 
-_MP4_BOXES = frozenset(
-    (
-        b"ftyp",
-        b"styp",
-        b"moov",
-        b"moof",
-        b"mdat",
-        b"free",
-        b"skip",
-        b"wide",
-        b"sidx",
-        b"mfra",
-        b"udta",
-        b"uuid",
-        b"emsg",
-    )
-)
+_MP4_BOXES = frozenset(b"ftyp styp moov moof mdat free skip wide sidx mfra udta uuid emsg".split())
 # Some writers of AVI count a few headers twice.
 _RIFF_SLACK = 1024
 

@@ -7,10 +7,10 @@ import itertools
 import logging
 import os
 from collections.abc import Generator, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from fractions import Fraction
-from types import TracebackType
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, get_args
 
 import av
 import av.error
@@ -44,9 +44,7 @@ TRIED_SIDE = 16
 MAX_FPS = 1000
 MIN_FPS = 1e-5
 
-_TEXT_SUBTITLES = frozenset(
-    {"subrip", "srt", "ass", "ssa", "mov_text", "webvtt", "text", "ttml", "microdvd", "eia_608"}
-)
+_TEXT_SUBTITLES = {"subrip", "srt", "ass", "ssa", "mov_text", "webvtt", "text", "ttml", "microdvd", "eia_608"}
 _PROBED_PACKETS = 300
 _FAR_S = 10**8  # beyond the end of any video
 
@@ -104,7 +102,7 @@ def sample(
 
 
 @dataclass(eq=False)
-class Sampling:
+class Sampling(Iterator[tuple[float, Any]], AbstractContextManager["Sampling"]):
     """An iterator of (time_s, image (H, W, 3) uint8 RGB) by ascending time; images on the GPU are of type CudaImage.
 
     info; fps: the rate used; expected: about how many candidates there are. Extended while iterating, and freely by
@@ -126,9 +124,6 @@ class Sampling:
         """Warnings about the whole video, and about the candidates in damaged_s and missed_s so far."""
         return self._warnings + decoding_warnings(self.damaged_s, self.missed_s, self._total)
 
-    def __iter__(self) -> Self:
-        return self
-
     def __next__(self) -> tuple[float, Any]:
         return next(self._candidates)
 
@@ -136,12 +131,7 @@ class Sampling:
         """Close the file and end the iteration."""
         self._candidates.close()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
 

@@ -9,16 +9,14 @@ import logging
 import queue
 import threading
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import AbstractContextManager
-from typing import Any, NamedTuple, Protocol
-
-import av
+from contextlib import AbstractContextManager, suppress
+from typing import Any, NamedTuple
 
 from framesift._utils.machine import usable_cores
 from framesift.errors import InputError
 from framesift.video.colour import FrameConverter, shrunk_size
 from framesift.video.container import LARGE_PIXELS, OpenedVideo, open_video
-from framesift.video.cuda import CudaDecoder
+from framesift.video.cuda import CudaConverter, CudaDecoder
 from framesift.video.decoding import INDEXED, SEEK_OVER, DecodePlan, PacketReader, decode_wanted
 
 # Wanted frames per segment: enough to make up for skipping the segments of other workers.
@@ -38,28 +36,6 @@ POLL_S = 0.1
 log = logging.getLogger(__name__)
 
 
-class Converter(Protocol):
-    """Converts frames to images: arrays (H, W, 3) uint8 RGB, or CudaImages. batch_size: how many at a time."""
-
-    batch_size: int
-
-    def convert_batch(self, frames: Sequence[av.VideoFrame]) -> Sequence[Any]:
-        """The images of the frames."""
-
-
-class SegmentDecoder(Protocol):
-    """Where segments are decoded: on the CPU or on a GPU."""
-
-    def open(self, path: str, workers: int) -> AbstractContextManager[OpenedVideo]:
-        """Open a video for one of several workers."""
-
-    def count_workers(self, video: OpenedVideo, segments: Sequence[Sequence[int]]) -> int:
-        """How many segments to decode at a time."""
-
-    def converter(self, video: OpenedVideo, short_side: int | None) -> Converter:
-        """A converter for the frames of one worker."""
-
-
 class CpuDecoder:
     """Decodes segments on the CPU."""
 
@@ -72,8 +48,11 @@ class CpuDecoder:
         is_large = video.stream.width * video.stream.height > LARGE_PIXELS
         return min(usable_cores(), len(segments), MOST_WORKERS_LARGE if is_large else MOST_WORKERS)
 
-    def converter(self, video: OpenedVideo, short_side: int | None) -> Converter:
+    def converter(self, video: OpenedVideo, short_side: int | None) -> FrameConverter:
         return FrameConverter(video.stream.sample_aspect_ratio, short_side)
+
+
+SegmentDecoder = CpuDecoder | CudaDecoder
 
 
 class DecodedImage(NamedTuple):
@@ -166,7 +145,9 @@ def split(plan: DecodePlan) -> list[list[int]]:
     return segments
 
 
-def _converted(reader: PacketReader, plan: DecodePlan, converter: Converter) -> Iterator[DecodedImage]:
+def _converted(
+    reader: PacketReader, plan: DecodePlan, converter: FrameConverter | CudaConverter
+) -> Iterator[DecodedImage]:
     decoded = decode_wanted(reader, plan)
     while results := list(itertools.islice(decoded, converter.batch_size)):
         images = iter(converter.convert_batch([result.frame for result in results if result.frame is not None]))
@@ -270,9 +251,11 @@ class _ParallelRun:
             return None if self._stop.is_set() else next(self._waiting, None)
 
     def _put(self, segment: _DecodingSegment, item: DecodedImage | BaseException | None) -> None:
-        while not self._stop.is_set():
-            try:
-                segment.images.put(item, timeout=POLL_S)
-                return
-            except queue.Full:
-                continue
+        put_unless(self._stop, segment.images, item)
+
+
+def put_unless(stop: threading.Event, waiting: queue.Queue[Any], item: Any) -> None:
+    """Put an item into a bounded queue, unless `stop` is set before there is room."""
+    while not stop.is_set():
+        with suppress(queue.Full):
+            return waiting.put(item, timeout=POLL_S)
