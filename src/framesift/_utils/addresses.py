@@ -85,7 +85,7 @@ def is_routable(address: str) -> bool:
 
 
 def _forms(address: str) -> list[ipaddress.IPv4Address | ipaddress.IPv6Address]:
-    """An IP address and the IPv4 addresses inside it; empty if it is none."""
+    """An IP address and the IPv4 addresses inside it; empty for any other text."""
     try:
         parsed = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:

@@ -1,6 +1,6 @@
 """Plug-ins: objects that other packages register through entry points.
 
-One that can't be used costs its own name alone; the reason is its `problem`.
+One that can't be used makes only its own name unusable; the reason is its `problem`.
 """
 
 import logging

@@ -1,1 +1,1 @@
-"""Benchmarks: data sets as published, one row per answer, and scores that say how sure they are."""
+"""Benchmarks: data sets as published, one row per answer, and scores with confidence intervals."""

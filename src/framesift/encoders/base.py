@@ -163,7 +163,7 @@ def pick_device(torch: Any, device: str) -> str:
 
 
 def read_config(path: Path) -> dict[str, Any]:
-    """The object in a JSON file of a checkpoint, such as config.json; InputError if it is none."""
+    """The object in a JSON file of a checkpoint, such as config.json; anything else is an InputError."""
     config = load_json(path.read_bytes(), str(path), "a checkpoint's settings")
     if not isinstance(config, dict):
         raise InputError(f"{path} is {shown(config)}; expected a checkpoint's settings")

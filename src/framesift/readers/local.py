@@ -54,7 +54,7 @@ class LocalReader:
     """Runs a model on this machine: a name of CHECKPOINTS, a directory, or a downloaded hub name.
 
     Frames are images, each after its own time; those of LLaVA are one video. frame_max_pixels: the largest size of a
-    frame (Qwen). frame_tokens: at most so many tokens a frame (Gemma 4). device: auto, cpu, cuda, cuda:1, mps;
+    frame (Qwen). frame_tokens: the most tokens of a frame (Gemma 4). device: auto, cpu, cuda, cuda:1, mps;
     device_map="auto" distributes the model over all GPUs. times: whether the frames' times are in the prompt;
     time_format: see `time_formats`.
     """

@@ -121,7 +121,7 @@ class Question:
 
 
 def as_questions(questions: object) -> list[Question]:
-    """Questions as such; a text in place of the list is an error, as it would be one question per letter."""
+    """Texts become questions; a text in place of the list is an error, since its letters would be the questions."""
     if isinstance(questions, str | Question) or not isinstance(questions, Iterable):
         raise InputError(f"questions is {shown(questions)}; expected a list: use framesift.select for one question")
     asked = [Question(question) if isinstance(question, str) else question for question in questions]
