@@ -25,7 +25,7 @@ from framesift._utils.text import readable
 from framesift.batch.listing import is_url
 from framesift.errors import InputError
 from framesift.indexing.index import IndexSettings
-from framesift.store.store import is_current
+from framesift.store.store import current_manifest
 
 FOLDER = "corpus"  # inside the store
 # Column → what it holds; paths and messages may have the bytes of a file name. seconds: of the last attempt.
@@ -85,7 +85,7 @@ class Journal:
         if file_stamp(path) != state.stamp:
             return None
         folder = self._store / state.row["fingerprint"] / self._folder
-        return state.row if is_current(folder) else None
+        return state.row if current_manifest(folder) is not None else None
 
     def append(self, event: str, path: str, **fields: Any) -> None:
         # The leading line break ends a line that a full disk or a kill truncated.

@@ -63,21 +63,8 @@ TEXT_BATCH = 64
 _RESAMPLES: dict[Any, Resample] = {2: "bilinear", 3: "bicubic"}  # by Pillow's numbers
 
 
-@dataclass(frozen=True)
-class CheckpointFamily:
-    """One kind of checkpoint: its image processor class, and how texts are tokenised."""
-
-    processor: str
-    lower_case: bool
-    padding: str | bool
-
-
-# SigLIP was trained on lower-case text padded to its full 64 tokens; other input degrades its vectors.
-FAMILIES = {
-    "siglip": CheckpointFamily("SiglipImageProcessor", lower_case=True, padding="max_length"),
-    "siglip2": CheckpointFamily("Siglip2ImageProcessor", lower_case=True, padding="max_length"),
-    "clip": CheckpointFamily("CLIPImageProcessor", lower_case=False, padding=True),
-}
+# By kind of model: the image processor's class.
+FAMILIES = {"siglip": "SiglipImageProcessor", "siglip2": "Siglip2ImageProcessor", "clip": "CLIPImageProcessor"}
 
 
 def describe(name: str) -> EncoderInfo:
@@ -199,9 +186,11 @@ class DualEncoder:
         self.name = name
         self._folder = folder
         self._torch = torch
-        self._family = FAMILIES[model_type(folder, FAMILIES)]
+        kind = model_type(folder, FAMILIES)
+        # SigLIP was trained on lower-case text padded to its full 64 tokens; other input degrades its vectors.
+        self._is_siglip = kind != "clip"
         self._device = pick_device(torch, device)
-        self._processor = load_processor(transformers, self._family.processor, folder)
+        self._processor = load_processor(transformers, FAMILIES[kind], folder)
         self._layout = image_layout(self._processor) if self._device.startswith("cuda") else None
         self.image_device = None if self._layout is None else self._device
         self._streams = GpuStreams.of(torch, self._device)
@@ -268,7 +257,7 @@ class DualEncoder:
     def _encode_text_batch(self, texts: Sequence[str]) -> Array:
         inputs = self._tokenizer(
             [self._cased(text) for text in texts],
-            padding=self._family.padding,
+            padding="max_length" if self._is_siglip else True,
             truncation=True,
             max_length=self.text_limit,
             return_tensors="pt",
@@ -277,7 +266,7 @@ class DualEncoder:
             return _to_array(self._model.get_text_features(**inputs))
 
     def _cased(self, text: str) -> str:
-        return text.lower() if self._family.lower_case else text
+        return text.lower() if self._is_siglip else text
 
     def _count_tokens(self, text: str) -> int:
         # verbose=False: transformers would warn about texts beyond the limit.

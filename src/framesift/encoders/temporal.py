@@ -1,8 +1,7 @@
 """The temporal network of TSPO: contextualised frame vectors, from its published checkpoint.
 
 Sinusoidal positions are added; attention with 8 heads sees a sliding window of 12 frames; a perceptron with ReLU
-follows, and the frame's own vector is added. Weights come from safetensors, or from a .pt file read with torch's
-`weights_only`, so that no code in it is executed.
+follows, and the frame's own vector is added.
 """
 
 from collections.abc import Mapping
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from framesift._utils.optional import require
-from framesift.errors import FramesiftError, InputError
+from framesift.errors import InputError
 from framesift.types.vectors import Array
 
 EXTRA = "siglip"
@@ -27,28 +26,19 @@ LAYERS = (QUERY, KEY, VALUE, "mlp.0", "mlp.2")
 
 
 def load(path: str | Path) -> "TemporalNetwork":
-    """Load the network from a .safetensors, .pt, .pth or .bin file, or a folder with model.safetensors."""
+    """Load the network from a safetensors file, or a folder with model.safetensors."""
     file = Path(path)
     if file.is_dir():
         file /= "model.safetensors"
     if not file.is_file():
-        raise InputError(f"there is no checkpoint {file}; expected TSPO's weights as .safetensors or .pt")
-    torch = require("torch", EXTRA)
-    if file.suffix == ".safetensors":
-        try:
-            with require("safetensors", EXTRA).safe_open(file, framework="pt") as tensors:
-                # The published file also has all of CLIP.
-                state = {name: tensors.get_tensor(name) for name in tensors.keys() if _is_part(name)}  # noqa: SIM118
-        except require("safetensors", EXTRA).SafetensorError as error:
-            raise InputError(f"{file} can't be read as safetensors ({error}); download it again") from error
-    else:
-        try:
-            state = torch.load(file, map_location="cpu", weights_only=True)
-        # torch raises several kinds of errors for files with more than tensors.
-        except Exception as error:
-            raise FramesiftError(f"{file} can't be read as plain weights; save it as safetensors") from error
-        for key in ("state_dict", "model"):
-            state = state[key] if isinstance(state.get(key), Mapping) else state
+        raise InputError(f"there is no checkpoint {file}; expected TSPO's weights as safetensors")
+    safetensors = require("safetensors", EXTRA)
+    try:
+        with safetensors.safe_open(file, framework="pt") as tensors:
+            # The published file also has all of CLIP.
+            state = {name: tensors.get_tensor(name) for name in tensors.keys() if _is_part(name)}  # noqa: SIM118
+    except safetensors.SafetensorError as error:
+        raise InputError(f"{file} can't be read as safetensors ({error}); save or download it again") from error
     return TemporalNetwork(file.name, state)
 
 

@@ -10,6 +10,7 @@ from framesift.errors import InputError
 from framesift.indexing.index import decoded_side
 from framesift.types.vectors import Array
 from framesift.video.frames import fetch
+from framesift.video.given_frames import resize_all
 
 if TYPE_CHECKING:
     from framesift.encoders.base import Encoder
@@ -74,10 +75,7 @@ class VideoFrames:
         return out
 
     def images(self, indices: Sequence[int], *, size: tuple[int, int]) -> list[Array]:
-        from PIL import Image
-
-        scaled = [Image.fromarray(p).resize(size, Image.Resampling.BILINEAR) for p in self._decode(indices, min(size))]
-        return [np.asarray(image) for image in scaled]
+        return resize_all(self._decode(indices, min(size)), size)
 
     def _decode(self, indices: Sequence[int], short_side: int | None) -> list[Array]:
         """Decode frames in the order given; the file is read once, by ascending time."""

@@ -279,7 +279,7 @@ class Store:
         manifest = {"schema": SCHEMA, "kind": kind, "rules": _rules(kind), **manifest, "sha256": checksum}
         with _write_errors(folder):
             try:
-                with atomic_folder(folder, replace=replace or not is_current(folder)) as temporary:
+                with atomic_folder(folder, replace=replace or current_manifest(folder) is None) as temporary:
                     (temporary / PAYLOADS[kind]).write_bytes(payload)
                     (temporary / MANIFEST).write_text(json.dumps(with_digest(manifest), indent=1), encoding="utf-8")
             except OSError:
@@ -288,11 +288,8 @@ class Store:
 
     def index_warnings(self, key: IndexKey) -> tuple[str, ...] | None:
         """The warnings stored with the index of `key`; None if there is no current one. Reads only its manifest."""
-        try:
-            manifest = read_manifest(self.index_folder(key))
-        except (StoreError, OSError):
-            return None
-        return manifest_warnings(manifest) if _has_current_rules(manifest) else None
+        manifest = current_manifest(self.index_folder(key))
+        return None if manifest is None else manifest_warnings(manifest)
 
     def save_part(self, key: IndexKey, start: int, candidates: StoredCandidates) -> None:
         """Store the candidates from `start` on, so that an interrupted run can resume here."""
@@ -364,21 +361,21 @@ def manifest_warnings(manifest: dict[str, Any]) -> tuple[str, ...]:
     return (*manifest.get("sampling", {}).get("warnings", ()), *manifest.get("warnings", ()))
 
 
-def is_current(folder: Path) -> bool:
-    """Whether the folder has an entry with a readable manifest, made by the current rules."""
+def current_manifest(folder: Path) -> dict[str, Any] | None:
+    """The manifest of an entry made by the current rules; None if there is none that can be read."""
     with suppress(StoreError, OSError):
-        return _has_current_rules(read_manifest(folder))
-    return False
+        if _has_current_rules(manifest := read_manifest(folder)):
+            return manifest
+    return None
 
 
 def _has_current_rules(manifest: dict[str, Any]) -> bool:
     return manifest.get("schema") == SCHEMA and manifest.get("rules") == _rules(manifest["kind"])
 
 
-def _rules(kind: str) -> int | str | None:
+def _rules(kind: str) -> object:
     """The rules by which entries of this kind are made now; None if none apply to it."""
-    rules: dict[str, int | str] = {"index": SAMPLING_RULES, "timeline": TIMELINE_RULES, "chance": CHANCE_RULES}
-    return rules.get(kind)
+    return {"index": SAMPLING_RULES, "timeline": TIMELINE_RULES, "chance": CHANCE_RULES}.get(kind)
 
 
 def absolute_source(path: str) -> str:

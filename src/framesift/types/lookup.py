@@ -109,7 +109,7 @@ _MISSING = {
     "frames": "needs decoded frames: pass lookup=Lookup(frames=…), or select from an indexed video whose file exists",
     "detector": "needs an object detector: pass detector='owlv2' (--set detector=owlv2), 'grounding-dino', a "
     "checkpoint's folder, or any object with detect(images, phrases)",
-    "network": "needs its trained weights: pass network='FILE' (--set network=FILE), a safetensors or .pt file, or "
+    "network": "needs its trained weights: pass network='FILE' (--set network=FILE), a safetensors file, or "
     "use bin-max, which needs none",
     "model": "asks a model: pass model='http://HOST:PORT/v1' (--set model=http://HOST:PORT/v1), or a function from a "
     "list of texts and images to the reply",

@@ -21,7 +21,7 @@ from framesift._utils.optional import is_installed
 from framesift.errors import InputError
 from framesift.types.vectors import Array
 from framesift.video.blank import FINE_SIDE, SMALL_SIZE
-from framesift.video.colour import Orientation, read_orientation
+from framesift.video.colour import HLG, PQ, Orientation, read_orientation
 from framesift.video.container import LARGE_PIXELS, OpenedVideo, open_video
 from framesift.video.decoding import INDEXED
 from framesift.video.planes import PlaneConverter, PlaneLayout
@@ -156,6 +156,8 @@ class CudaConverter:
     def _layout(self, frame: av.VideoFrame) -> PlaneLayout:
         if frame.sw_format is None:
             raise UnsuitedVideo("the GPU does not decode this codec, profile or size")
+        if frame.color_trc in (PQ, HLG):
+            raise UnsuitedVideo("frames of high dynamic range are converted on the CPU")
         bits = _FORMATS.get(frame.sw_format.name)
         if bits is None or frame.width % 2 or frame.height % 2 or (frame.width, frame.height) != self._size:
             what = f"{frame.sw_format.name} of {frame.width} × {frame.height}"
@@ -163,7 +165,7 @@ class CudaConverter:
         if frame.rotation != self._rotation:
             self._rotation, self._orientation = frame.rotation, read_orientation(frame)
         is_full_range = frame.color_range == _FULL_RANGE
-        return PlaneLayout(bits, is_full_range, frame.colorspace, frame.color_trc, self._orientation)
+        return PlaneLayout(bits, is_full_range, frame.colorspace, self._orientation)
 
 
 def describe_images(pixels: Any) -> list[CudaImage]:

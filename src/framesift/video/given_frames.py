@@ -64,10 +64,14 @@ class GivenFrames:
         return [int(position) for position in shown.clip(0)]
 
     def images(self, indices: Sequence[int], *, size: tuple[int, int]) -> list[Array]:
-        from PIL import Image
-
-        scaled = [Image.fromarray(image).resize(size, Image.Resampling.BILINEAR) for image in self.decode(indices)]
-        return [np.asarray(image) for image in scaled]
+        return resize_all(self.decode(indices), size)
 
     def scores(self, indices: Sequence[int]) -> Array:  # noqa: ARG002 (of the protocol)
         raise InputError("frames can't be scored without an encoder; select from their index")
+
+
+def resize_all(images: Sequence[Array], size: tuple[int, int]) -> list[Array]:
+    """The images scaled to this width and height."""
+    from PIL import Image
+
+    return [np.asarray(Image.fromarray(image).resize(size, Image.Resampling.BILINEAR)) for image in images]

@@ -10,21 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from framesift.types.vectors import Array
-from framesift.video.colour import (
-    BT2020_TO_BT709,
-    HIGH_DEFINITION,
-    HLG,
-    HLG_PEAK,
-    KNEE,
-    LUMINANCE,
-    PQ,
-    WHITE,
-    Orientation,
-    light_of_codes,
-    shrunk_size,
-    square_pixel_size,
-    srgb_of_light,
-)
+from framesift.video.colour import HIGH_DEFINITION, Orientation, shrunk_size, square_pixel_size
 from framesift.video.resampling import Filter, filter_matrix
 
 # (Kr, Kb) by the numbers of ITU-T H.273.
@@ -46,14 +32,13 @@ LEFT_CHROMA = frozenset({"h264", "hevc"})
 class PlaneLayout(NamedTuple):
     """How to read the planes of frames in 4:2:0.
 
-    bits: the largest value is 2^bits − 1; formats that store 10 bits in the upper part of 16 count as 16. colorspace,
-    transfer: by the numbers of ITU-T H.273.
+    bits: the largest value is 2^bits − 1; formats that store 10 bits in the upper part of 16 count as 16. colorspace:
+    by the numbers of ITU-T H.273.
     """
 
     bits: int = 8
     is_full_range: bool = False
     colorspace: int = 2
-    transfer: int = 2
     orientation: Orientation = Orientation()
 
 
@@ -89,15 +74,11 @@ class PlaneConverter:
         planes[:, 0] = luma
         planes[:, 1:].view(count, 2, height, -1, pair).copy_(chroma[..., None])
         matrix, offset = self._colour_matrix(layout, rows >= HIGH_DEFINITION, luma.device)
-        is_hdr = layout.transfer in (PQ, HLG)
-        if not is_hdr and pair == 2:
+        if pair == 2:
             rgb = _rounded_rgb(planes, matrix, offset)
         else:
             rgb = (matrix @ planes.flatten(2)).add_(offset).view_as(planes)
-        rgb = rgb.permute(0, 2, 3, 1)
-        if is_hdr:
-            return _turn(self._standard_range(rgb, layout.transfer), layout.orientation)
-        return _turn(rgb.add_(0.5).clamp_(0, 255).to(torch.uint8), layout.orientation)
+        return _turn(rgb.permute(0, 2, 3, 1).add_(0.5).clamp_(0, 255).to(torch.uint8), layout.orientation)
 
     def _resized(self, planes: Any, bits: int, size: tuple[int, int], how: tuple[Filter, float]) -> Any:
         """(…, *size): the planes on a scale of 8 bits. how: the filter, and the place of a sample in its columns."""
@@ -133,22 +114,6 @@ class PlaneConverter:
             is_identity = matrix.shape[0] == matrix.shape[1] and np.array_equal(matrix, np.eye(len(matrix)))
             self._tables[key] = None if is_identity else torch.from_numpy(matrix).to(like.device, like.dtype)
         return self._tables[key]
-
-    def _standard_range(self, rgb: Any, transfer: int) -> Any:
-        """As `colour.to_standard_range`, of (…, 3) float32 levels from 0 to 255."""
-        import torch
-
-        if ("curve", transfer) not in self._tables:
-            arrays = (light_of_codes(transfer), srgb_of_light(), LUMINANCE, BT2020_TO_BT709.T)
-            self._tables["curve", transfer] = [torch.from_numpy(a.copy()).to(rgb.device) for a in arrays]
-        curve, encode, luminance, matrix = self._tables["curve", transfer]
-        light = curve[(rgb * 257).add_(0.5).clamp_(0, 65535).int()]
-        if transfer == HLG:
-            light = light * (light * luminance).sum(-1, keepdim=True) ** 0.2 * (HLG_PEAK / WHITE)
-        light = sum(light[..., k, None] * matrix[k] for k in range(3)).clamp_(min=0)
-        over = KNEE - (1 - KNEE) * torch.expm1((KNEE - light) / (1 - KNEE))
-        light = torch.where(light > KNEE, over, light)
-        return encode[(light * (len(encode) - 1)).int()]
 
 
 def _rounded_rgb(planes: Any, matrix: Any, offset: Any) -> Any:
