@@ -80,7 +80,7 @@ def test_text_file_has_one_question_per_line_and_comments(tmp_path):
         ("q.json", '[{"question": "Q", "options": [[1]]}]', r"options\[0\] is a list of 1; expected a text"),
         ("q.json", "[" * 100_000, "is nested too deeply"),
         ("q.jsonl", '"a"\nnonsense', "line 2"),
-        ("q.csv", "name,age\nx,1\n", "expected one named question"),
+        ("q.csv", "name,age\nx,1\n", "row 1 has no question; expected a text under the key question"),
         ("q.txt", "# nothing\n", "contains no question"),
     ],
 )

@@ -1,21 +1,20 @@
 """Lists of videos: a directory, a pattern, a file, or paths and URLs in a text, CSV, JSONL or Parquet file."""
 
-import csv
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from framesift._utils.credentials import reject_login
-from framesift._utils.json import load_json
-from framesift._utils.optional import require
 from framesift._utils.records import FilePath, first_value, listed, read_field, shown
+from framesift._utils.tables import parquet_rows, parse_rows, read_bytes
 from framesift.errors import InputError
 from framesift.video.files import find_videos
 
 VideoSources = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 LISTS = (".txt", ".list", ".csv", ".tsv", ".jsonl", ".parquet")
+LIST = "a list of videos"
 PATH_COLUMNS = ("path", "video", "video_path", "file", "url", "uri")
 SUBTITLE_COLUMNS = ("subtitles", "subtitle", "subtitles_path", "subtitle_path", "srt")
 
@@ -67,14 +66,18 @@ def read_path(row: Mapping[str, Any], columns: Sequence[str], location: str) -> 
 
 
 def _read_list(path: Path) -> dict[str, str]:
-    try:
-        rows = list(_read_rows(path))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise InputError(f"{path} can't be read ({reason}); expected a list of videos, as UTF-8 text") from None
+    if path.suffix.lower() == ".parquet":
+        columns = (*PATH_COLUMNS, *SUBTITLE_COLUMNS)
+        rows: list[tuple[str, Any]] = [
+            (f"row {k}", row) for k, row in enumerate(parquet_rows(path, "corpus", columns), 1)
+        ]
+    else:
+        rows = parse_rows(read_bytes(path, LIST), path, LIST)
     videos: dict[str, str] = {}
-    for number, row in enumerate(rows, 1):
-        location = f"{path}, row {number}"
+    for place, value in rows:
+        row, location = {"path": value} if isinstance(value, str) else value, f"{path}, {place}"
+        if not isinstance(row, Mapping):
+            raise InputError(f"{location} is {shown(row)}; expected a path, or an object with one")
         name, subtitles = read_path(row, PATH_COLUMNS, location), read_path(row, SUBTITLE_COLUMNS, location)
         if not name:
             raise InputError(
@@ -84,47 +87,3 @@ def _read_list(path: Path) -> dict[str, str]:
     if not videos:
         raise InputError(f"{path} lists no video; expected a path or a URL per row")
     return videos
-
-
-def _read_rows(path: Path) -> Iterator[Mapping[str, Any]]:
-    ending = path.suffix.lower()
-    if ending == ".parquet":
-        yield from _parquet_rows(path)
-        return
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        if ending in (".csv", ".tsv"):
-            yield from csv.DictReader(file, dialect="excel-tab" if ending == ".tsv" else "excel")
-            return
-        for number, line in enumerate(file, 1):
-            text = line.strip()
-            if ending == ".jsonl" and text:
-                yield _json_row(text, f"{path}, line {number}")
-            elif text and not text.startswith("#"):
-                yield {"path": text}
-
-
-def _json_row(text: str, location: str) -> Mapping[str, Any]:
-    value = load_json(text, location, "a path, or an object with one")
-    if isinstance(value, str):
-        return {"path": value}
-    if not isinstance(value, dict):
-        raise InputError(f"{location} is {shown(value)}; expected a path, or an object with one")
-    return value
-
-
-def _parquet_rows(path: Path) -> Iterator[Mapping[str, Any]]:
-    require("pyarrow", "corpus")
-    import pyarrow.parquet as parquet
-    from pyarrow.lib import ArrowException
-
-    try:
-        with parquet.ParquetFile(path) as table:
-            used = [*PATH_COLUMNS, *SUBTITLE_COLUMNS]
-            wanted = [name for name in table.schema_arrow.names if name.strip().lower() in used]
-            if not wanted:
-                columns = listed(table.schema_arrow.names)
-                raise InputError(f"{path} has the columns {columns}; expected one of {', '.join(PATH_COLUMNS)}")
-            for batch in table.iter_batches(columns=wanted):
-                yield from batch.to_pylist()
-    except ArrowException as error:
-        raise InputError(f"{path} is not a Parquet file ({error}); expected a table of videos") from None

@@ -13,8 +13,9 @@ from typing import Any
 
 from framesift._utils.json import load_json
 from framesift._utils.records import REQUIRED, FilePath, Name, Seconds, read_field, read_value
+from framesift._utils.tables import read_bytes
 from framesift._utils.text import counted, readable, suggestion
-from framesift.bench.annotations import AnnotationRow, content_hash, find_annotation, read_bytes, read_rows
+from framesift.bench.annotations import FILE, AnnotationRow, content_hash, find_annotation, read_rows
 from framesift.bench.items import Dataset, Item, Spans
 from framesift.errors import InputError, UnknownName
 from framesift.types import Event, Question
@@ -251,7 +252,7 @@ def load_egoschema(folder: Path) -> Dataset:
             items.append(_egoschema_item(row, path.parent.parent, ids, options, number))
         return Dataset("egoschema", tuple(items), annotation)
     answers_path = path.parent / "subset_answers.json"
-    listed = load_json(read_bytes(answers_path), str(answers_path), "EgoSchema's public answers")
+    listed = load_json(read_bytes(answers_path, FILE), str(answers_path), "EgoSchema's public answers")
     answers = read_value(Mapping[str, int | Name], listed, str(answers_path))
     items = []
     for row in rows:

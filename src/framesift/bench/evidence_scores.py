@@ -5,7 +5,6 @@ from its definitions: the geometric mean of the rate of frames inside a scene, o
 fair share of these, and of the balance of the frames over the scenes.
 """
 
-import csv
 import math
 import os
 from collections import defaultdict
@@ -16,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from framesift._utils.records import Seconds, listed, read_field
+from framesift.bench.annotations import read_rows
 from framesift.bench.items import Item, Spans
 from framesift.bench.statistics import Interval, share_interval
 from framesift.errors import InputError
@@ -97,15 +97,9 @@ def score_selections(
 
 def read_scenes(path: str | os.PathLike[str]) -> dict[str, tuple[Spans, ...]]:
     """Read scenes by question from a CSV in KFS-Bench's format: id, scene_id, start, end, with a row per span."""
-    file = Path(path)
-    try:
-        with file.open(encoding="utf-8-sig", newline="") as lines:
-            rows = list(csv.DictReader(lines))
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise InputError(f"{path} can't be read ({error}); expected a CSV of scenes") from None
-    if not rows or not {"id", "scene_id", "start", "end"} <= set(rows[0]):
-        columns = listed(rows[0]) if rows else "no row"
-        raise InputError(f"{path} has {columns}; expected the columns id, scene_id, start, end")
+    rows, _ = read_rows(Path(path))
+    if not {"id", "scene_id", "start", "end"} <= set(rows[0]):
+        raise InputError(f"{path} has {listed(rows[0])}; expected the columns id, scene_id, start, end")
     spans: dict[str, dict[str, list[tuple[float, float]]]] = defaultdict(lambda: defaultdict(list))
     for k, row in enumerate(rows, 2):
         location = f"{path}, line {k}"

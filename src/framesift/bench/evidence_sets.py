@@ -19,8 +19,9 @@ from typing import Any, Literal
 
 from framesift._utils.json import load_json
 from framesift._utils.records import FilePath, Name, Seconds, read_record, read_value
+from framesift._utils.tables import read_bytes
 from framesift._utils.text import readable
-from framesift.bench.annotations import content_hash, read_bytes, read_rows
+from framesift.bench.annotations import FILE, content_hash, read_rows
 from framesift.bench.items import Spans, check_count, check_ids, check_spans
 from framesift.errors import InputError
 from framesift.types import Event, Question
@@ -120,7 +121,7 @@ class _MomentRow(_Candidates):
 def read_evidence_set(path: Path, *, limit: int | None = None) -> EvidenceSet:
     """Read a transcript set or a moment set. limit: its first questions only."""
     check_count("limit", limit)
-    data = read_bytes(path)
+    data = read_bytes(path, FILE)
     value = load_json(data, str(path), "a transcript set or a moment set") if path.suffix.lower() == ".json" else None
     if isinstance(value, Mapping):
         if "videos" not in value:

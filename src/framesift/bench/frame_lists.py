@@ -14,7 +14,8 @@ from typing import Any
 
 from framesift._utils.json import load_json
 from framesift._utils.records import Name, Seconds, read_field, read_value
-from framesift.bench.annotations import read_bytes, read_rows
+from framesift._utils.tables import read_bytes
+from framesift.bench.annotations import FILE, read_rows
 from framesift.bench.items import Item
 from framesift.errors import InputError
 
@@ -179,7 +180,7 @@ def _read_json(path: Path) -> Any:
     """A list or an object of a JSON file; the rows of any other annotation file."""
     if path.suffix.lower() != ".json":
         return read_rows(path)[0]
-    value = load_json(read_bytes(path), str(path), "a list or an object")
+    value = load_json(read_bytes(path, FILE), str(path), "a list or an object")
     if not isinstance(value, list | Mapping):
         raise InputError(f"{path} has no list of frames; expected a list or an object")
     return value

@@ -1,16 +1,16 @@
 """Files of questions in JSON, CSV or plain text."""
 
-import csv
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from framesift._utils.json import load_json
-from framesift._utils.records import Name, first_value, listed, read_value, shown
+from framesift._utils.records import Name, first_value, read_value, shown
+from framesift._utils.tables import parse_rows, read_bytes
 from framesift.errors import InputError
 from framesift.types import Question, Window
 from framesift.types.window import window_of_row
@@ -19,6 +19,7 @@ _TEXT_KEYS = ("question", "text", "q", "query")
 _OPTION_KEYS = ("options", "candidates", "choices", "option")
 _ID_KEYS = ("id", "question_id", "qid", "uid")
 _OPTION_COLUMN = re.compile(r"^(?:option|choice|candidate|a)?[ _-]?(\d{1,2}|[a-j])$", re.IGNORECASE)
+EXPECTED = "questions as JSON, CSV or text"
 MAX_BYTES = 256 * 2**20
 
 
@@ -40,18 +41,9 @@ def read_questions(path: str | os.PathLike[str]) -> list[QuestionRow]:
     `to_s` (or `until`) are the part of the video that a question is about.
     """
     file = Path(path)
-    try:
-        if file.stat().st_size > MAX_BYTES:
-            raise InputError(f"{path} is larger than {MAX_BYTES >> 20} MiB; expected a file of questions")
-        text = file.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
-        raise InputError(
-            f"{path} is not UTF-8 text; expected questions as JSON, CSV or text: save it as UTF-8"
-        ) from None
-    except OSError as error:
-        raise InputError(f"{path} can't be read ({error.strerror or error}); expected a file of questions") from None
-    values = _values(text, os.fspath(path), file.suffix.lower())
-    rows = [parse_question_row(value, f"{path}, {place}") for place, value in values]
+    if file.is_file() and file.stat().st_size > MAX_BYTES:
+        raise InputError(f"{path} is larger than {MAX_BYTES >> 20} MiB; expected {EXPECTED}")
+    rows = [parse_question_row(value, f"{path}, {place}") for place, value in _values(file)]
     if not rows:
         raise InputError(f"{path} contains no question; expected at least one")
     return rows
@@ -73,31 +65,17 @@ def parse_question_row(value: Any, location: str) -> QuestionRow:
     return QuestionRow(Question(text, _parse_options(row, location) or None), name, row, window_of_row(row, location))
 
 
-def _values(text: str, name: str, ending: str) -> Iterator[tuple[str, Any]]:
-    """Yield the questions of a file with their places in it."""
-    if ending == ".json":
-        data = load_json(text, name, "a list of questions")
-        if isinstance(data, Mapping):
-            data = data.get("questions", [data])
-        if not isinstance(data, list):
-            raise InputError(f"{name} contains no list; expected a list of questions")
-        yield from ((f"question {k}", value) for k, value in enumerate(data, 1))
-    elif ending in (".csv", ".tsv"):
-        try:
-            table = csv.DictReader(text.splitlines(keepends=True), delimiter="\t" if ending == ".tsv" else ",")
-            header = list(table.fieldnames or ())
-            rows = list(table)
-        except csv.Error as error:
-            raise InputError(f"{name} can't be read as a table ({error}); expected columns question, options") from None
-        if first_value(dict.fromkeys(header, ""), _TEXT_KEYS) is None:
-            raise InputError(f"{name} has the columns {listed(header)}; expected one named question")
-        yield from ((f"row {k}", row) for k, row in enumerate(rows, 1))
-    elif ending == ".jsonl":
-        lines = ((k, line) for k, line in enumerate(text.split("\n"), 1) if line.strip())
-        yield from ((f"line {k}", load_json(line, f"{name}, line {k}", "one question per line")) for k, line in lines)
-    else:
-        lines = ((k, line) for k, line in enumerate(text.splitlines(), 1) if line.strip())
-        yield from ((f"line {k}", line) for k, line in lines if not line.strip().startswith("#"))
+def _values(file: Path) -> list[tuple[str, Any]]:
+    """The questions of a file with their places in it."""
+    data = read_bytes(file, EXPECTED)
+    if file.suffix.lower() != ".json":
+        return parse_rows(data, file, EXPECTED)
+    questions = load_json(data, str(file), "a list of questions")
+    if isinstance(questions, Mapping):
+        questions = questions.get("questions", [questions])
+    if not isinstance(questions, list):
+        raise InputError(f"{file} contains no list; expected a list of questions")
+    return [(f"question {k}", value) for k, value in enumerate(questions, 1)]
 
 
 def _parse_options(row: Mapping[str, Any], location: str) -> tuple[str, ...]:
