@@ -27,6 +27,12 @@ def check_names(given: Iterable[str], *records: type) -> None:
             raise OptionError(f"there is no setting {shown(name)}; {suggestion(name, known)}")
 
 
+def check_count(name: str, value: Any, least: int = 1) -> None:
+    """Reject what is not a whole number of at least `least`; None stands for no number."""
+    if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
+        raise OptionError(f"{name} is {shown(value)}; expected a whole number of at least {least}")
+
+
 def check_settings(record: Any) -> None:
     """Reject a value of a record that is not of its setting's type, or not among its choices."""
     for declared in fields(record):

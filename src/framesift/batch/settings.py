@@ -4,9 +4,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from framesift._utils.settings import check_count
 from framesift.batch.items import RunItem
 from framesift.batch.results import CANDIDATES, WHOLE_VIDEO, Result, own_options
-from framesift.errors import OptionError
 from framesift.pipeline.config import PipelineConfig
 from framesift.readers.base import Reader
 from framesift.text.finding import NONE
@@ -51,8 +51,7 @@ class ReaderSpec:
     def described(self, model: Reader) -> "ReaderSpec":
         """This record with what the reader itself says, as JSON values."""
         width = int(getattr(model, "concurrency", 1)) if self.width is None else self.width
-        if isinstance(width, bool) or width < 1:
-            raise OptionError(f"concurrency is {width!r}; expected a whole number of at least 1")
+        check_count("concurrency", width)
         return replace(
             self,
             reader=self.reader if isinstance(self.reader, str) else "",

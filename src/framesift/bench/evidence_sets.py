@@ -19,10 +19,11 @@ from typing import Any, Literal
 
 from framesift._utils.json import load_json
 from framesift._utils.records import FilePath, Name, Seconds, read_record, read_value
+from framesift._utils.settings import check_count
 from framesift._utils.tables import read_bytes
 from framesift._utils.text import readable
 from framesift.bench.annotations import FILE, content_hash, read_rows
-from framesift.bench.items import Spans, check_count, check_ids, check_spans
+from framesift.bench.items import Spans, check_ids, check_spans
 from framesift.errors import InputError
 from framesift.types import Event, Question
 

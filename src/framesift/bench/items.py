@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from framesift._utils.records import shown
+from framesift._utils.settings import check_count
 from framesift._utils.text import counted
 from framesift.errors import InputError
 from framesift.types import Event, Question, Window
@@ -193,11 +194,6 @@ def find_missing(items: Iterable[Item]) -> tuple[Missing, ...]:
         if isinstance(item.subtitles, Path):
             wanted.setdefault(("subtitles", item.subtitles), []).append(item.id)
     return tuple(Missing(kind, path, tuple(ids)) for (kind, path), ids in wanted.items() if not os.path.isfile(path))
-
-
-def check_count(name: str, count: object) -> None:
-    if count is not None and (isinstance(count, bool) or not isinstance(count, int) or count < 1):
-        raise InputError(f"{name} is {shown(count)}; expected a whole number of at least 1")
 
 
 def check_ids(ids: Sequence[str], location: str) -> None:

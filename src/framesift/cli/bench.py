@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from framesift._utils.json import parse_scalar
 from framesift._utils.records import read_value
+from framesift._utils.settings import check_count
 from framesift._utils.text import counted, duration_text
 from framesift.cli.arguments import AddCommand, Group, Parser, make_command
 from framesift.cli.output import ProgressBar, print_json, print_video_warnings
@@ -228,7 +229,6 @@ def _load_questions(
     """The questions that settings choose. with_files: missing files are an error."""
     from framesift.bench.datasets import load_dataset
     from framesift.bench.evidence_scores import read_scenes
-    from framesift.bench.items import check_count
     from framesift.bench.plan import words
 
     limit, allow_missing = settings.get("limit"), bool(settings.get("allow_missing"))

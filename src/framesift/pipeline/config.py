@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from framesift._utils.credentials import check_reader_address
 from framesift._utils.json import load_json
 from framesift._utils.records import shown
-from framesift._utils.settings import check_names, check_settings, setting
+from framesift._utils.settings import check_count, check_names, check_settings, setting
 from framesift.errors import FramesiftError, InputError, OptionError
 from framesift.indexing.index import IndexSettings
 from framesift.readers.prompts import TEXT_MODES
@@ -124,10 +124,8 @@ class ReaderSettings:
         check_settings(self)
         if isinstance(self.reader, str):
             check_reader_address(self.reader)
-        for name in ("size", "concurrency"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise OptionError(f"{name} is {value!r}; expected a whole number of at least 1")
+        check_count("size", self.size)
+        check_count("concurrency", self.concurrency)
 
 
 RECORDS: Mapping[str, Any] = {

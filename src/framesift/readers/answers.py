@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from framesift._utils.text import clock, counted
-from framesift.errors import OptionError
 from framesift.readers import failures
 from framesift.readers.parsing import FRAME_NUMBER, cited_times, parse_choice, strip_control, strip_thinking
 from framesift.types import Answer, Question
@@ -31,12 +30,6 @@ def answer_from_reply(question: Question, reply: str, *, note: str = "", **field
 def reply_limit(question: Question, max_tokens: int | None) -> int:
     """The most tokens of a reply: the given number, or what its kind of question needs."""
     return max_tokens or (LETTER_TOKENS if question.choices else FREE_TOKENS)
-
-
-def check_reply_limit(max_tokens: int | None) -> None:
-    """Reject a number of tokens that no reply could have."""
-    if max_tokens is not None and max_tokens < 1:
-        raise OptionError(f"max_tokens is {max_tokens!r}; expected a whole number of at least 1")
 
 
 def answer_about(

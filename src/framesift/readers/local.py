@@ -14,12 +14,13 @@ from packaging.version import Version
 
 from framesift._utils.credentials import LOCAL
 from framesift._utils.optional import is_installed, require
+from framesift._utils.settings import check_count
 from framesift._utils.text import suggestion
 from framesift.encoders.base import pick_device, read_config
 from framesift.encoders.siglip import has_weights, no_progress_bar
 from framesift.errors import FramesiftError, InputError, MissingExtra, OptionError, ReaderError, UnknownName
 from framesift.readers import llava
-from framesift.readers.answers import answer_about, check_reply_limit, reply_limit
+from framesift.readers.answers import answer_about, reply_limit
 from framesift.readers.local_inputs import ProcessorInputs
 from framesift.readers.prompts import Prompt, compose
 from framesift.readers.time_formats import TimeFormat, check_time_format, native_time_format, resolve_time_format
@@ -76,7 +77,7 @@ class LocalReader:
                 f"frame_tokens is {self.frame_tokens!r}; expected one of {', '.join(map(str, GEMMA_TOKENS))}"
             )
         check_time_format(self.time_format)
-        check_reply_limit(self.max_tokens)
+        check_count("max_tokens", self.max_tokens)
         if self.device_map and not is_installed("accelerate"):
             raise MissingExtra(f"device_map={self.device_map!r} needs accelerate: pip install accelerate")
         self.name = f"{LOCAL}{self.source}"

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 from framesift._utils.addresses import IpRule
 from framesift._utils.credentials import KEY_VARIABLE, parse_address
+from framesift._utils.settings import check_count
 from framesift.errors import InputError, OptionError, ReaderError
 from framesift.readers import failures
-from framesift.readers.answers import FREE_TOKENS, answer_about, check_reply_limit, reply_limit
+from framesift.readers.answers import FREE_TOKENS, answer_about, reply_limit
 from framesift.readers.connection import RefusedRequest, ServerConnection
 from framesift.readers.parsing import readable_pieces
 from framesift.readers.prompts import Prompt, compose
@@ -85,12 +86,11 @@ class OpenAIReader:
             raise OptionError(f"longest_side is {self.longest_side!r}; expected at least 28 pixels, or None")
         if not 0 < self.timeout_s <= MOST_SECONDS:
             raise OptionError(f"timeout_s is {self.timeout_s!r}; expected seconds above 0, at most {MOST_SECONDS}")
-        if self.retries < 0:
-            raise OptionError(f"retries is {self.retries!r}; expected a whole number of at least 0")
+        check_count("retries", self.retries, 0)
         if self.frames_as not in get_args(FramesAs):
             raise OptionError(f"frames_as is {self.frames_as!r}; expected {' or '.join(get_args(FramesAs))}")
         check_time_format(self.time_format)
-        check_reply_limit(self.max_tokens)
+        check_count("max_tokens", self.max_tokens)
         self.model = self.model or parts.model
         self._server = parts.server
         if not self.key_variable:

@@ -26,6 +26,7 @@ from framesift._utils.files import write_text
 from framesift._utils.json import check_digest, load_json, with_digest
 from framesift._utils.machine import usable_cores
 from framesift._utils.records import read_value
+from framesift._utils.settings import check_count
 from framesift.batch.journal import FOLDER
 from framesift.encoders.base import Encoder, encode_long_texts, fingerprint_of
 from framesift.encoders.registry import get_encoder
@@ -104,8 +105,7 @@ def search(
     """
     if not text.strip():
         raise InputError("the text to search for is empty; expected at least one word")
-    if isinstance(limit, bool) or limit < 1:
-        raise OptionError(f"limit is {limit}; expected a whole number of at least 1")
+    check_count("limit", limit)
     if by not in get_args(SearchBy):
         raise OptionError(f"by is {by!r}; expected both, frames or events")
     model = get_encoder(encoder) if isinstance(encoder, str) else encoder

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, get_args
 
-from framesift._utils.settings import check_names
+from framesift._utils.settings import check_count, check_names
 from framesift.batch.executors.base import Engine, Executor, Limits, OnBegin, OnEvent
 from framesift.errors import OptionError
 from framesift.pipeline.config import RECORDS, PipelineConfig
@@ -29,8 +29,7 @@ class Execution:
     def __post_init__(self) -> None:
         if self.engine not in get_args(Engine):
             raise OptionError(f"engine is {self.engine!r}; expected {', '.join(get_args(Engine))}")
-        if self.workers is not None and (isinstance(self.workers, bool) or self.workers < 1):
-            raise OptionError(f"workers is {self.workers}; expected a whole number of at least 1")
+        check_count("workers", self.workers)
         if self.address is not None and self.engine != "ray":
             raise OptionError(f"engine is {self.engine!r}; an address needs the engine ray")
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, Protocol
 
 from framesift._utils.credentials import public_url
+from framesift._utils.settings import check_count
 from framesift.errors import OptionError, ReaderError
 from framesift.progress import Progress
 
@@ -44,8 +45,7 @@ class Limits:
     limit_s: float = 4 * 3600.0
 
     def __post_init__(self) -> None:
-        if isinstance(self.tries, bool) or self.tries < 1:
-            raise OptionError(f"tries is {self.tries}; expected a whole number of at least 1")
+        check_count("tries", self.tries)
         if not (self.stall_s > 0 and self.limit_s > 0):
             raise OptionError(f"stall_s is {self.stall_s:g} and limit_s {self.limit_s:g}; expected seconds above 0")
 
