@@ -241,6 +241,11 @@ def read_results(*paths: str | os.PathLike[str]) -> Results:
     return Results(ordered, runs, unreadable)
 
 
+def read_earlier(folder: str | os.PathLike[str]) -> Results:
+    """Read the rows of a folder; none if it does not exist yet."""
+    return read_results(folder) if Path(folder).is_dir() else Results([], {})
+
+
 def _precedence(row: Result) -> tuple[bool, float]:
     """Of rows with the same key the greatest counts: a result before an error, then the latest."""
     return not row.error, row.finished_s

@@ -21,7 +21,7 @@ from framesift.batch.executors import Execution, split_settings
 from framesift.batch.executors.base import Executor, Limits, Task, TaskEvent, WorkerSpec
 from framesift.batch.items import RunItem, group_by, read_items
 from framesift.batch.listing import is_url
-from framesift.batch.results import Result, ResultWriter, Run, new_run, read_results
+from framesift.batch.results import ResultWriter, Run, new_run, read_earlier
 from framesift.batch.settings import NO_READER, QuestionSettings, ReaderSpec, SelectionChoice, row_identity
 from framesift.encoders.registry import get_encoder
 from framesift.errors import OptionError
@@ -166,14 +166,14 @@ def run_questions(
     )
     mine = [(item, list(settings.jobs(item))) for item in items if _in_shard(item.video_id, shard)]
     keys = [job.row.key for _, jobs in mine for job in jobs]
-    finished = {row.key for row in _read_rows(settings) if not row.error}
+    finished = read_earlier(results).done
     pending = [item for item, jobs in mine if any(job.row.key not in finished for job in jobs)]
     if pending and not executor.isolated and "encoder" not in objects:
         get_encoder(key.encoder, device=config.index.device)  # one error now instead of one for each video
     spec = WorkerSpec("questions", asdict(settings), objects)
     skipped = sum(key in finished for key in keys)
     _run_tasks(pending, Counter(item.video for item in items), settings, executor, spec, execution, skipped)
-    rows = _read_rows(settings)
+    rows = read_earlier(results).rows
     own = [row for row in rows if row.run == run.id]
     failures = tuple((row.item_id, row.video_id, row.error) for row in own if row.error)
     warnings: dict[str, tuple[str, ...]] = {}
@@ -243,7 +243,7 @@ def _run_tasks(
     again = _group([item for group, _ in broken for item in group], 1)
     failures = run_round([*by_kind.get(False, []), *again], execution.limits)
     if failures:
-        finished = {row.key for row in _read_rows(settings) if not row.error}
+        finished = read_earlier(settings.results).done
         with ResultWriter(settings.results, Run(**settings.run)) as writer:
             for group, error in failures:
                 for job in [job for item in group for job in settings.jobs(item)]:
@@ -269,10 +269,6 @@ def _title(group: Sequence[RunItem]) -> str:
 
 def _video(item: RunItem) -> str:
     return item.video
-
-
-def _read_rows(settings: QuestionSettings) -> list[Result]:
-    return read_results(settings.results).rows if Path(settings.results).is_dir() else []
 
 
 def parse_shard(text: str) -> tuple[int, int]:

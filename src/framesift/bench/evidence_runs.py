@@ -17,7 +17,7 @@ import numpy as np
 
 from framesift._utils.text import counted
 from framesift.batch.items import group_by
-from framesift.batch.results import Result, Results, ResultWriter, new_run, own_options, read_results
+from framesift.batch.results import Result, Results, ResultWriter, new_run, own_options, read_earlier
 from framesift.batch.runner import package_versions
 from framesift.batch.settings import SelectionChoice, row_identity
 from framesift.bench.evidence_sets import EvidenceSet, SetVideo
@@ -111,7 +111,7 @@ def run_evidence_set(
         items=len(data.questions),
         notes=tuple(notes),
     )
-    stored = read_results(folder) if folder is not None and Path(folder).is_dir() else Results([], {})
+    stored = Results([], {}) if folder is None else read_earlier(folder)
     finished = {row.key: row for row in stored.rows if row.annotation == run.annotation}
     rows: list[Result] = []
     with nullcontext() if folder is None else ResultWriter(folder, run) as writer:
