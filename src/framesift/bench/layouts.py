@@ -83,9 +83,7 @@ def main_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> ResultTable
     sides = differing([rows[0] for line in lines for rows in line.values()], _SIDES)
     width = sum(map(len, groups.values()))
     body: list[Line] = []
-    rules = set()
     for _, block in groupby(lines, lambda line: values_of(_first(line), ("reader", "budget"))):
-        rules.add(len(body))
         cells = []
         for line in block:
             first = _first(line)
@@ -102,7 +100,6 @@ def main_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> ResultTable
         body,
         (INTERVALS, *notes),
         (*[BLANK] * 3, *heads, *[BLANK] * 3),
-        rules,
     )
 
 
