@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from framesift.errors import InputError
-from framesift.library.files import MAX_NAME_BYTES, VideoFiles, safe_name
+from framesift.library.files import MAX_NAME_BYTES, SharedFolders, VideoFiles, safe_name
 
 
 @pytest.fixture
@@ -28,17 +28,13 @@ OUTSIDE = ["../outside.mp4", "/etc/passwd", "link.mp4", "linked/outside.mp4"]
 
 
 @pytest.mark.parametrize("name", [*OUTSIDE, ".hidden.mp4", "sub", "", "a\0b", "x" * 5000])
-def test_paths_outside_the_directory_are_refused(files, name):
-    with pytest.raises(InputError):
-        files.resolve(name)
+def test_paths_outside_the_directory_are_not_found(files, tmp_path, name):
+    assert SharedFolders((tmp_path / "videos",)).find_path(name) is None
 
 
-def test_file_added_by_path_stays_listed_after_a_restart(files, tmp_path):
-    video = files.resolve("sub/../odd.bin")
-    assert video.name == "odd.bin" and files.get(video.id) is None
-    files.add(video)
-    again = VideoFiles(tmp_path / "videos", tmp_path / "state")
-    assert again.get(video.id) == video
+def test_file_is_found_by_its_path_inside_the_directory_whatever_its_suffix(files, tmp_path):
+    found = SharedFolders((tmp_path / "videos",)).find_path("sub/../odd.bin")
+    assert found.name == "odd.bin" and files.get(found.id) is None
 
 
 def test_ids_are_stable_and_those_of_missing_files_return_none(files, tmp_path):
@@ -50,12 +46,6 @@ def test_ids_are_stable_and_those_of_missing_files_return_none(files, tmp_path):
     linked.path.unlink()
     linked.path.symlink_to(tmp_path / "outside.mp4")
     assert files.get(deleted.id) is files.get(linked.id) is None
-
-
-def test_damaged_list_of_added_files_is_read_as_empty(files):
-    files.add(files.resolve("odd.bin"))
-    files._added_list.write_text("")
-    assert [video.name for video in files.list_videos()] == ["b.mp4", "sub/a.MKV"]
 
 
 def test_uploads_of_one_name_are_numbered(files):

@@ -209,11 +209,6 @@ def test_report_and_transcript_are_resources(client):
         client.request("read_resource", "framesift://transcript/..%2Fx.mp4")
 
 
-def test_prompt_asks_for_cited_times(client):
-    prompt = client.request("get_prompt", "answer_with_times", {"video": "boat.mp4", "question": QUESTION})
-    assert "[m:ss]" in prompt.messages[0].content.text and QUESTION in prompt.messages[0].content.text
-
-
 def test_cancelled_watch_stops_and_the_next_one_resumes(client, folder, site):
     make_video(folder / "cancelled.mp4", 9)  # as no other video, whose index would be used
     arguments = {"video": "cancelled.mp4", "question": QUESTION, "budget": 2}

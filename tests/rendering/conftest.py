@@ -21,7 +21,6 @@ def packaged_fonts_only(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def latin_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """The fonts of a base install on a machine without system fonts."""
     monkeypatch.setattr(fonts, "OWN_PACKAGES", ("fontpkg_arimo",))
-    monkeypatch.setattr(fonts, "FONT_GROUPS", ())
     clear_font_caches()
 
 

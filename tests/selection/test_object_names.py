@@ -58,12 +58,6 @@ def test_unparsable_reply_falls_back_to_the_rules(reply):
     assert LanguageModelNamer(lambda _: reply).name_objects(question) == RuleBasedNamer().name_objects(question)
 
 
-def test_weights_are_parsed_from_the_reply():
-    reply = '{"objects": 0.2, "relevance": 0.3, "subtitles": 0.5}'
-    assert LanguageModelNamer(lambda _: reply).weigh(fs.Question("Why?")) == (0.2, 0.3, 0.5)
-    assert LanguageModelNamer(lambda _: "no idea").weigh(fs.Question("Why?")) is None
-
-
 def test_texts_and_unknown_relations_are_rejected():
     with pytest.raises(fs.InputError, match="expected a list of phrases"):
         Objects("red car")

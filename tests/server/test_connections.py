@@ -15,7 +15,7 @@ from helpers.page_visits import QUESTION
 from helpers.running_server import until
 
 
-@pytest.mark.parametrize("path", ["/api/videos", "/api/uploads?name=a.mp4"])
+@pytest.mark.parametrize("path", ["/api/readers/test", "/api/uploads?name=a.mp4"])
 def test_body_that_does_not_arrive_ends_the_request(empty_server, monkeypatch, path):
     for limit in ("STALLED_S", "UPLOAD_STALLED_S"):
         monkeypatch.setattr(f"framesift.server.security.{limit}", 0.05)

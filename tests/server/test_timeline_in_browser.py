@@ -35,7 +35,7 @@ def test_frame_under_the_pointer_is_shown(boat):
     curve.hover(position={"x": curve.bounding_box()["width"] / 2, "y": 20}, force=True)
     boat.shows_image(".tl-tip-image")
     address = boat.page.get_attribute(".tl-tip-image", "src")
-    assert "/near/12.000.jpg" in address or "/near/11." in address
+    assert "/frames/12.000.jpg" in address or "/frames/11." in address
 
 
 def test_playback_position_is_shown(boat):

@@ -52,8 +52,13 @@ def ordinal(number: int) -> str:
 
 def quoted(text: str, length: int = 90) -> str:
     """Text on one line in quotation marks, at most `length` characters of it."""
+    return f"“{shortened(text, length)}”"
+
+
+def shortened(text: str, length: int) -> str:
+    """Text on one line, at most `length` characters of it."""
     line = " ".join(text.split())
-    return f"“{line if len(line) <= length else line[: length - 1] + '…'}”"
+    return line if len(line) <= length else line[: length - 1] + "…"
 
 
 def readable(text: str) -> str:

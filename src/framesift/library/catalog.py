@@ -5,10 +5,9 @@ A video is ready when `Catalog.prepare` has run for it: its index is in the stor
 
 import logging
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -74,30 +73,23 @@ class KnownVideo:
     summary: PreparedSummary | None = None
 
 
-@dataclass
-class _CachedValue(Generic[Cached]):
-    value: Cached | None = None
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-
 class RecentCache(Generic[Cached]):
     """A small LRU cache. Each value is made once, and the others can be read meanwhile."""
 
     def __init__(self, size: int) -> None:
-        self._size = size
-        self._entries: OrderedDict[str, _CachedValue[Cached]] = OrderedDict()
+        self._entry = lru_cache(size)(self._new_entry)
         self._lock = threading.Lock()
+
+    def _new_entry(self, _: str) -> tuple[threading.Lock, list[Cached]]:
+        return threading.Lock(), []
 
     def get(self, key: str, make: Callable[[], Cached]) -> Cached:
         with self._lock:
-            entry = self._entries.setdefault(key, _CachedValue())
-            self._entries.move_to_end(key)
-            while len(self._entries) > self._size:
-                self._entries.popitem(last=False)
-        with entry.lock:
-            if entry.value is None:
-                entry.value = make()
-            return entry.value
+            lock, made = self._entry(key)
+        with lock:
+            if not made:
+                made.append(make())
+            return made[0]
 
 
 class Catalog:

@@ -21,7 +21,7 @@ from typing import Any
 
 from framesift._utils.files import write_bytes
 from framesift._utils.json import load_json
-from framesift._utils.records import FilePath, read_value
+from framesift._utils.records import read_value
 from framesift._utils.text import near_names, readable
 from framesift.errors import InputError, OptionError
 from framesift.text.subtitles import find_sidecars, search_sidecars, sidecar_tags
@@ -82,17 +82,12 @@ def public_message(error: object, video: LibraryVideo, mark: Callable[[str], str
 
 
 class VideoFiles:
-    """The videos of a folder and the uploads, by id. Listing is cheap, so the directories are read again each time.
-
-    state: for the uploads, and the list of files of the folder that were added by path.
-    """
+    """The videos of a folder and the uploads, by id. Listing is cheap, so the directories are read again each time."""
 
     def __init__(self, folder: Path | None, state: Path) -> None:
         self.uploads = state / "uploads"
         self._folders = SharedFolders(() if folder is None else (folder,))
         self.folder_id = make_id("folder", str(folder))
-        # Files of FOLDER added by path whose suffix is not that of a video.
-        self._added_list = state / f"added-{self.folder_id}.json"
         self._lock = threading.Lock()
         self._by_id: dict[str, LibraryVideo] = {}
         try:
@@ -108,31 +103,17 @@ class VideoFiles:
         """All videos, uploads first, then by name."""
         uploads = [path for path in sorted(self.uploads.glob("*")) if path.is_file() and path.name[0] != "."]
         videos = [self._uploaded(path) for path in uploads if path.suffix.lower() not in ENDINGS]
-        videos += [*self._folders.videos(), *filter(None, map(self._folders.find_path, self._added()))]
-        self._by_id = {video.id: video for video in videos}
+        self._by_id = {video.id: video for video in (*videos, *self._folders.videos())}
         return list(self._by_id.values())
 
     def get(self, video_id: str) -> LibraryVideo | None:
         """The video of this id, if its file exists and is still inside its directory, not replaced by a link."""
-        video = self._by_id.get(video_id) or next((v for v in self.list_videos() if v.id == video_id), None)
+        if video_id not in self._by_id:
+            self.list_videos()
+        video = self._by_id.get(video_id)
         if video is None or not video.uploaded:
-            return None if video is None else self._folders.find_path(str(video.path))
+            return video and self._folders.find_path(str(video.path))
         return video if video.path.is_file() and self.uploads.resolve() in video.path.resolve().parents else None
-
-    def resolve(self, name: str) -> LibraryVideo:
-        """A file by its path inside FOLDER, listed or not. Paths and links that lead outside it are refused."""
-        if self._folders.is_empty:
-            raise InputError("this server was started without a directory; upload the video instead")
-        video = self._folders.find_path(name)
-        if video is None:
-            raise InputError(f"{name[:200]!r} was not found in the directory this server was started with")
-        return video
-
-    def add(self, video: LibraryVideo) -> None:
-        """List a file of FOLDER from now on, whatever its suffix."""
-        with self._lock:
-            if self.get(video.id) is None:
-                write_json(self._added_list, [*self._added(), str(video.path)])
 
     def check_disk_space(self, needed: int) -> None:
         """Refuse an upload that would fill the disk."""
@@ -177,9 +158,6 @@ class VideoFiles:
         for path in (video.path, *named):
             if path not in shared:
                 path.unlink(missing_ok=True)
-
-    def _added(self) -> tuple[str, ...]:
-        return read_json(self._added_list, tuple[FilePath, ...]) or ()
 
     def _uploaded(self, path: Path) -> LibraryVideo:
         return LibraryVideo(self.upload_id(path.name), path, readable(path.name), uploaded=True)

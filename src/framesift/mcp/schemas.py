@@ -15,7 +15,6 @@ from framesift._utils import records
 from framesift.errors import InputError, OptionError
 
 ToolFormat = Literal["mcp", "openai", "anthropic"]
-TOOL_FORMATS: tuple[ToolFormat, ...] = get_args(ToolFormat)
 _ARGUMENT = re.compile(r"^    (\w+): (.+(?:\n     .+)*)", re.MULTILINE)
 
 

@@ -156,7 +156,8 @@ class VideoTools:
             raise OptionError(f"from_s is {first:g} and to_s {last:g}; expected from_s before to_s")
         inside = [event for event in text.events if event.end_s >= first and event.start_s <= last]
         if not inside:
-            return Reply((f"No words there: those of {name} are {_extent(text.events)}.",))
+            extent = min(event.start_s for event in text.events), max(event.end_s for event in text.events)
+            return Reply((f"No words there: those of {name} are from {times(extent[0])} to {times(extent[1])}.",))
         words = contains.casefold().split()
         matching = [event for event in inside if all(word in event.text.casefold() for word in words)]
         if not matching:
@@ -330,10 +331,6 @@ def _describe_job(running: StillRunning, tool: str) -> str:
         f"Not ready yet: {job.phase or job.state}{queue}{share} after {time.time() - job.added_s:.0f} s. "
         f"Job {job.id} continues in the background. Call {tool} again with the same arguments to resume it."
     )
-
-
-def _extent(events: Sequence[Event]) -> str:
-    return f"from {times(min(event.start_s for event in events))} to {times(max(event.end_s for event in events))}"
 
 
 def _words(slot: Slot, events: Sequence[Event]) -> str:

@@ -67,7 +67,9 @@ def sheet(cards: Sequence[Card], *, title: str, width: int = 1600) -> Image.Imag
     texts = [lay_out(card.text, grid.cell[0], sizes=(grid.text_size,), lines=TEXT_LINES) for card in cards]
     pairs = list(zip(cards, texts, strict=True))
     rows = [pairs[k : k + grid.columns] for k in range(0, len(pairs), grid.columns)]
-    heights = [_row_height(grid, [block for _, block in row]) for row in rows]
+    # Of a row: thumbnails, strip, and the texts where there are any.
+    text_heights = [max(block.height for _, block in row) for row in rows]
+    heights = [grid.cell[1] + grid.strip + (text and text + math.ceil(grid.text_size * 0.5)) for text in text_heights]
 
     note_top = grid.margin + heading.height + (grid.gap if heading.lines else 0)
     top = note_top + note.height + grid.gap
@@ -90,11 +92,6 @@ def _grid(cards: Sequence[Card], width: int) -> Grid:
     aspect = median([card.image.width / max(1, card.image.height) for card in cards] or [MAX_ASPECT])
     height = max(1, round(cell / min(max(aspect, MIN_ASPECT), MAX_ASPECT)))
     return Grid(width, columns, margin, gap, (cell, height), min(max(cell * CARD_TEXT, MIN_TEXT), MAX_TEXT))
-
-
-def _row_height(grid: Grid, texts: Sequence[TextBlock]) -> int:
-    text_height = max(block.height for block in texts)
-    return grid.cell[1] + grid.strip + (text_height + math.ceil(grid.text_size * 0.5) if text_height else 0)
 
 
 def _draw_card(canvas: Image.Image, grid: Grid, card: Card, text: TextBlock, xy: tuple[int, int]) -> None:

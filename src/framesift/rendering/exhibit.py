@@ -183,9 +183,18 @@ class Exhibit(RenderedSelection):
         Raises:
             InputError: The folder exists and `force` was not given, or can't be written.
         """
-        files = {"force": force, "with_video": with_video, "formats": formats, "row": row}
-        of_method = [(self.method, answer) for answer in answers]
-        return _save([self], folder, **files, answers=of_method, progress=as_progress(progress))
+        from framesift.rendering.export import save  # loads the templates and the typesetting
+
+        return save(
+            [self],
+            folder,
+            force=force,
+            with_video=with_video,
+            formats=formats,
+            row=row,
+            answers=[(self.method, answer) for answer in answers],
+            progress=as_progress(progress),
+        )
 
 
 class Comparison(tuple[Exhibit, ...]):
@@ -199,16 +208,12 @@ class Comparison(tuple[Exhibit, ...]):
 
     def save(self, folder: str | os.PathLike[str], *, force: bool = False, with_video: bool = False) -> Path:
         """Write one report with a lane for each method; see `Exhibit.save`."""
-        return _save(self, folder, force=force, with_video=with_video)
+        from framesift.rendering.export import save
+
+        return save(self, folder, force=force, with_video=with_video)
 
     def _repr_html_(self) -> str:
         return render_notebook(strips=[found.strip() for found in self])
-
-
-def _save(exhibits: Sequence[Exhibit], folder: str | os.PathLike[str], **files: Any) -> Path:
-    from framesift.rendering.export import save  # loads the templates and the typesetting
-
-    return save(exhibits, folder, **files)
 
 
 def exhibit(
@@ -246,7 +251,9 @@ def exhibit(
         selection = selection.selection
     if not isinstance(selection, Selection):
         raise InputError(f"the selection is {shown(selection)}; expected what framesift.select returns")
-    check_exhibit_options(overlay, size)
+    check_overlay(overlay)
+    if size is not None and (isinstance(size, bool) or not isinstance(size, int) or size < 1):
+        raise OptionError(f"size is {size!r}; expected a number of pixels, at least 1")
     if not len(selection):
         raise InputError("the selection has no frames; expected at least one")
     paths = [Path(video)] if isinstance(video, str | os.PathLike) else [Path(one) for one in video]
@@ -279,13 +286,6 @@ def _find_video(folder: Path, name: str) -> Path:
     if found is None:
         raise InputError(f"{name} is neither in {folder} nor beside it; put it there")
     return found
-
-
-def check_exhibit_options(overlay: str, size: int | None) -> None:
-    """Reject an unknown overlay and a size below one pixel."""
-    check_overlay(overlay)
-    if size is not None and (isinstance(size, bool) or not isinstance(size, int) or size < 1):
-        raise OptionError(f"size is {size!r}; expected a number of pixels, at least 1")
 
 
 def events_for(selection: Selection, events: Sequence[Event]) -> Selection:

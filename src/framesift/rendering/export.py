@@ -4,7 +4,6 @@ import os
 import re
 import shutil
 from collections.abc import Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -59,8 +58,13 @@ def save(
         images, selections = [], {}
         for number, exhibit in enumerate(exhibits, 1):
             method = exhibit.selection.method
-            name = "" if len(exhibits) == 1 else _lane_name(method, number)
-            report = partial(_report_overall, progress, done, count)
+            # A method that comes from a file may be any text.
+            is_name = _NAME.fullmatch(method) and method.strip(".")
+            name = "" if len(exhibits) == 1 else method if is_name else str(number)
+
+            def report(stage: str, written: float, _: float, /, before: int = done) -> None:
+                progress(stage, min(before + written, count), count)
+
             images.append(_write_frames(exhibit, directory / "frames" / name, count, report))
             done += len(exhibit)
             selections[method] = exhibit.to_dict()
@@ -93,10 +97,6 @@ def _write_frames(exhibit: RenderedSelection, folder: Path, count: int, progress
     return collect_images(exhibit, on_frame=write, count=count, progress=progress)
 
 
-def _report_overall(progress: Progress, before: int, count: int, stage: str, done: float, _: float) -> None:
-    progress(stage, min(before + done, count), count)
-
-
 def check_free(folder: str | os.PathLike[str], *, force: bool, marker: str = REPORT) -> None:
     """Reject a name that is in use, and a folder that can't be written.
 
@@ -118,11 +118,6 @@ def check_free(folder: str | os.PathLike[str], *, force: bool, marker: str = REP
 def zip_directory(directory: Path) -> Path:
     """Write a zip file with this directory and its files beside it."""
     return Path(shutil.make_archive(os.fspath(directory), "zip", directory.parent, directory.name))
-
-
-def _lane_name(method: str, number: int) -> str:
-    """A method as part of the names of its files. One restored from a file may be any text."""
-    return method if _NAME.fullmatch(method) and method.strip(".") else str(number)
 
 
 def _answer_row(answer: Answer, method: str) -> dict[str, Any]:

@@ -246,7 +246,8 @@ class RenderedSelection:
         times_s = sorted(set(times_s))
         cached_bytes = sum(3 * image.width * image.height for image in self._decoded.values())
         new_s = set(times_s) - self._decoded.keys()
-        fetched = self._fetch(sorted(new_s))
+        by_video = frames_by_video(self.videos, sorted(new_s))
+        fetched = (array for video, own_s in by_video for array in video.fetch(own_s, self.size))
         for time_s in times_s:
             if time_s not in new_s:
                 yield time_s, self._decoded[time_s]
@@ -259,11 +260,6 @@ class RenderedSelection:
             elif time_s in self.selection.times_s:
                 video, own_s = self.place(time_s)
                 raise InputError(f"{video.path} can't be decoded at {rounded_clock(own_s)}; the file is damaged there")
-
-    def _fetch(self, times_s: Sequence[float]) -> "Iterator[Array | None]":
-        """Decode the frames at these ascending times; None for one that can't be decoded."""
-        for video, own_s in frames_by_video(self.videos, times_s):
-            yield from video.fetch(own_s, self.size)
 
     def with_overlay(self, overlay: Overlay, *, seed: int | None = None) -> Self:
         """The same frames with another overlay; cached images are not decoded again."""

@@ -61,8 +61,11 @@ class Explainer:
     def explain_slot(self, slot: Slot) -> Reason:
         own = {row.index: tuple(row.sentences) for row in self.trace.reasons}
         why = own.get(slot.index) or (*self.why(slot), *self.beside(slot))
-        details = (*self.details(slot), self.rank_sentence(slot))
-        return Reason(why, self.alternatives(slot), details, self.strength(slot))
+        rank = (
+            f"Its picture ranks {ordinal(int(self.rank[slot.index]))} of {self.candidates} candidates for the "
+            f"question: cosine {slot.relevance:.3f}."
+        )
+        return Reason(why, self.alternatives(slot), (*self.details(slot), rank), self.strength(slot))
 
     def why(self, slot: Slot) -> tuple[str, ...]:
         """What the frame is shown for, in sentences for anyone."""
@@ -92,9 +95,6 @@ class Explainer:
             order = ordinal(picked.index(slot.index) + 1)
             details.append(f"Picked {order} of {len(picked)} by {self.selection.method}.")
         return tuple(details)
-
-    def alternatives(self, slot: Slot) -> tuple[Alternative, ...]:
-        return self.best_omitted_nearby(slot)
 
     def strength(self, slot: Slot) -> float:
         if slot.role == "ground" and slot.index in self.event_rank:
@@ -130,13 +130,7 @@ class Explainer:
         first, last = (time_label(self.basis.videos, time_s, minutes) for time_s in (start_s, end_s))
         return f"Covers {first}–{last}, which no other frame shows."
 
-    def rank_sentence(self, slot: Slot) -> str:
-        return (
-            f"Its picture ranks {ordinal(int(self.rank[slot.index]))} of {self.candidates} candidates for the "
-            f"question: cosine {slot.relevance:.3f}."
-        )
-
-    def best_omitted_nearby(self, slot: Slot) -> tuple[Alternative, ...]:
+    def alternatives(self, slot: Slot) -> tuple[Alternative, ...]:
         """The most relevant omitted candidate between the selected frames before and after this one."""
         position = self.selection.indices.index(slot.index)
         first = self.selection.indices[position - 1] + 1 if position else 0

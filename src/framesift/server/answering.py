@@ -69,6 +69,8 @@ class Answering:
         """Select frames as `framesift select` does, and exhibit them. abandoned: set when nobody waits any more."""
         for method in methods:
             check_method(get_selector(method))
+            if given := [name for name in request.settings.get(method, {}) if name in GIVEN_PARTS]:
+                raise OptionError(f"{given[0]} can't be set from a request")
         config = self.catalog.config.replace(
             method=method_for_demand(methods),
             options={},
@@ -80,7 +82,7 @@ class Answering:
             text_mode=request.text_mode,
         )
         configs = [
-            config.for_method(method, options=_method_options(method, request)) for method in dict.fromkeys(methods)
+            config.for_method(method, options=request.settings.get(method, {})) for method in dict.fromkeys(methods)
         ]
         question = Question(request.question, request.options or None)
         prepared, partial = (
@@ -146,7 +148,12 @@ class Answering:
             with closing(cast(Generator[str | Answer], pieces)):  # which ends the request to a model's server
                 for piece in pieces:
                     check_wanted(stopped)
-                    yield _answer_record(piece, question, exhibit) if isinstance(piece, Answer) else piece
+                    if isinstance(piece, Answer):
+                        cited_s = cited_times(piece.raw if question.choices else piece.text, piece.times_s)
+                        warnings = list(exhibit.selection.warnings)
+                        yield piece.to_dict() | {"cited_s": cited_s, "warnings": warnings}
+                    else:
+                        yield piece
         except (Stopped, ReaderError):
             check_wanted(stopped)  # which is why the request failed
             raise
@@ -199,11 +206,6 @@ def check_wanted(abandoned: threading.Event) -> None:
         raise Abandoned("the client closed the connection")
 
 
-def _answer_record(answer: Answer, question: Question, exhibit: Exhibit) -> dict[str, Any]:
-    cited_s = cited_times(answer.raw if question.choices else answer.text, answer.times_s)
-    return answer.to_dict() | {"cited_s": cited_s, "warnings": list(exhibit.selection.warnings)}
-
-
 def export_name(video: LibraryVideo) -> str:
     """The stem of an export's file name, valid on any system."""
     return safe_name(video.path.stem)
@@ -218,7 +220,6 @@ def list_methods() -> list[MethodRecord]:
             why_not = ""
         except FramesiftError as error:
             why_not = str(error)
-        simple = {k: v for k, v in selector.options.items() if isinstance(v, bool | int | float | str | None)}
         rows.append(
             MethodRecord(
                 name=selector.name,
@@ -227,7 +228,11 @@ def list_methods() -> list[MethodRecord]:
                 needs=list(selector.needs),
                 available=not why_not,
                 why_not=why_not,
-                options={k: v for k, v in simple.items() if k not in GIVEN_PARTS},
+                options={
+                    name: value
+                    for name, value in selector.options.items()
+                    if name not in GIVEN_PARTS and isinstance(value, bool | int | float | str | None)
+                },
             )
         )
     return rows
@@ -247,15 +252,6 @@ def check_method(selector: Selector) -> None:
 
         if find_spec("pywt") is None or find_spec("scipy") is None:
             raise OptionError(f"{selector.name} needs more packages: pip install 'framesift[peers]'")
-
-
-def _method_options(method: str, request: QuestionRequest) -> dict[str, Any]:
-    """The request's settings for this method."""
-    given = request.settings.get(method, {})
-    for name in given:
-        if name in GIVEN_PARTS:
-            raise OptionError(f"{name} can't be set from a request")
-    return dict(given)
 
 
 def frame_url(video: LibraryVideo, version: str, time_s: float) -> str:

@@ -12,7 +12,6 @@ from framesift.errors import OptionError
 from framesift.pipeline.config import PipelineConfig
 from framesift.store.store import Store, log_unwritable
 
-LOOPBACK_NAMES = ("127.0.0.1", "localhost", "::1")
 MAX_UPLOAD_BYTES = 8 * 10**9
 MAX_BODY_BYTES = 256 * 2**10  # of every request but uploads: questions and settings are small
 
@@ -76,9 +75,7 @@ def _state_folder(root: Path) -> Path:
 
 def is_loopback(host: str) -> bool:
     """Whether `host` can only be reached from this machine."""
-    if host.lower() in LOOPBACK_NAMES:
-        return True
     try:
-        return ipaddress.ip_address(host.strip("[]")).is_loopback
+        return host.lower() == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return False

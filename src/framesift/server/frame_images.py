@@ -4,7 +4,6 @@ A selection announces its frames; the browser's requests then wait for the same 
 are dropped as soon as another selection is announced.
 """
 
-import io
 import logging
 import threading
 from concurrent.futures import Future
@@ -18,6 +17,8 @@ from PIL import Image
 from framesift._utils.files import write_bytes
 from framesift.errors import FramesiftError, InputError
 from framesift.library.files import LibraryVideo
+from framesift.rendering.thumbnails import jpeg, shrink
+from framesift.types.vectors import Array
 from framesift.video.colour import FrameConverter
 from framesift.video.container import open_video, read_packets
 from framesift.video.decoding import decode_packet
@@ -102,16 +103,14 @@ class FrameImages:
         """The JPEG of the frame on screen at `time_s`, as large as the video; not cached."""
         with self._full_sizes:
             ((_, array),) = fetch(video.path, [time_s])
-            out = io.BytesIO()
-            Image.fromarray(array).save(out, "JPEG", quality=FULL_QUALITY)
-            return out.getvalue()
+            return jpeg(Image.fromarray(array), quality=FULL_QUALITY)
 
     def thumbnail(self, video: LibraryVideo, fingerprint: str, duration_s: float) -> bytes:
         """A JPEG for the library: a keyframe some way into the video."""
         path = self._folder / fingerprint / "thumbnail.jpg"
         data = _read(path)
         if data is None:
-            data = _encode_jpeg(_decode_keyframe(video.path, duration_s * THUMBNAIL_POSITION))
+            data = _small_jpeg(_decode_keyframe(video.path, duration_s * THUMBNAIL_POSITION))
             self._store(path, data)
         return data
 
@@ -135,7 +134,7 @@ class FrameImages:
         """Decode frames in one pass, which ends early when none of them is pending any more."""
         try:
             for time_s, array in fetch(pending.video.path, times, short_side=MAX_SIDE):
-                data = _encode_jpeg(Image.fromarray(array))
+                data = _small_jpeg(array)
                 self._store(self._path(pending.fingerprint, time_s), data)
                 with self._lock:
                     self._resolve(pending, time_s, data)
@@ -192,14 +191,11 @@ def _as_in_urls(time_s: float) -> float:
     return round(time_s, 6)
 
 
-def _encode_jpeg(image: Image.Image) -> bytes:
-    image.thumbnail((MAX_SIDE, MAX_SIDE), Image.Resampling.LANCZOS)
-    out = io.BytesIO()
-    image.save(out, "JPEG", quality=QUALITY)
-    return out.getvalue()
+def _small_jpeg(array: Array) -> bytes:
+    return jpeg(shrink(Image.fromarray(array), MAX_SIDE), quality=QUALITY)
 
 
-def _decode_keyframe(path: Path, time_s: float) -> Image.Image:
+def _decode_keyframe(path: Path, time_s: float) -> Array:
     """The keyframe a seek to `time_s` lands on."""
     with open_video(path, threads=1) as video, suppress(av.error.FFmpegError, ValueError):
         with suppress(av.error.FFmpegError):  # not seekable: its first frame
@@ -208,7 +204,7 @@ def _decode_keyframe(path: Path, time_s: float) -> Image.Image:
         converter = FrameConverter(video.stream.sample_aspect_ratio, MAX_SIDE)
         for packet in read_packets(video.container, video.stream):
             for frame in decode_packet(video, packet):
-                return Image.fromarray(converter.convert(frame))
+                return converter.convert(frame)
     raise InputError(f"{path.name!r} has no decodable frame for its thumbnail")
 
 

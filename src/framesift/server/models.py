@@ -69,12 +69,6 @@ class LibraryRecord(BaseModel):
     upload_bytes: int = Field(description="The largest video that can be uploaded.")
 
 
-class AddVideoRequest(RequestModel):
-    path: Annotated[str, StringConstraints(min_length=1, max_length=1000)] = Field(
-        description="The path of a video inside the server's directory."
-    )
-
-
 class MethodRecord(BaseModel):
     name: str
     summary: str

@@ -158,15 +158,10 @@ def check_origin(request: Request) -> None:
         raise RequestRefused(403, "Requests from other sites are refused")
 
 
-def max_body_bytes(path: str, config: ServerConfig) -> int:
-    """The limit of a request's body: large for videos, small for questions."""
-    if path == "/api/uploads":
-        return config.upload_bytes
-    return MAX_BYTES if path.startswith("/api/videos/") and path.endswith("/subtitles") else MAX_BODY_BYTES
-
-
 def _limit_body(request: Request, receive: Receive, config: ServerConfig) -> Receive:
-    limit = max_body_bytes(request.scope["path"], config)
+    path = request.scope["path"]
+    is_subtitles = path.startswith("/api/videos/") and path.endswith("/subtitles")
+    limit = config.upload_bytes if path == "/api/uploads" else MAX_BYTES if is_subtitles else MAX_BODY_BYTES
     stalled_s = STALLED_S if limit == MAX_BODY_BYTES else UPLOAD_STALLED_S
     size = f"{limit / 1e9:.3g} GB" if limit >= 1e9 else f"{limit / 1e6:.3g} MB"
     too_large = RequestRefused(

@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from framesift._utils.templates import csp_hash, read_asset, render_template
-from framesift._utils.text import counted, duration_text
+from framesift._utils.text import counted, duration_text, shortened
 from framesift.rendering.palette import ROLE_COLOURS, ROLE_COLOURS_DARK, ROLE_NAMES
+from framesift.selection.explainer import short_clock
 from framesift.types.question import option_letter
 
 ROLE_SENTENCES = {
@@ -40,19 +41,21 @@ def render_report(view: Mapping[str, Any]) -> str:
     )
     page = _Page(view)
     question, video = str(view["question"]), view["video"]
-    heading = question if question.strip() else _shorten(video["name"], 90)
+    facts = f"{_length(video['duration_s'])} · {int(video['width'])} × {int(video['height'])}"
+    facts += f" · {video['fps']:.4g} frames per second" if video.get("fps") else ""
+    heading = question if question.strip() else shortened(video["name"], 90)
     return render_template(
         "rendering/report/templates/report.html",
         policy=policy,
         style=style,
         scripts=scripts,
-        title=_shorten(heading, 120),
+        title=shortened(heading, 120),
         heading=heading,
         is_long=len(heading) > LONG_QUESTION,
         video={
             "name": video["name"],
-            "short_name": _shorten(video["name"], 90),
-            "facts": _video_facts(video) if len(view["videos"]) == 1 else "",
+            "short_name": shortened(video["name"], 90),
+            "facts": facts if len(view["videos"]) == 1 else "",
         },
         options=[(option_letter(position), text) for position, text in view["options"]],
         note=view["note"],
@@ -85,7 +88,7 @@ class _Page:
     def __init__(self, view: Mapping[str, Any]) -> None:
         self.view = view
         self.lanes: Sequence[Mapping[str, Any]] = view["lanes"]
-        self.names = [_shorten(lane["method"], 60) for lane in self.lanes]
+        self.names = [shortened(lane["method"], 60) for lane in self.lanes]
         self.image_ids: dict[str, int] = {}
         self.lanes_of_frame: dict[tuple[str, int], list[int]] = {}
         for k, lane in enumerate(self.lanes):
@@ -114,7 +117,7 @@ class _Page:
         if len(self.view["videos"]) == 1:
             return _clock(time_s)
         video = self._video_at(time_s)
-        return f"{_shorten(video['name'], 40)} {_clock(time_s - video['start_s'])}"
+        return f"{shortened(video['name'], 40)} {_clock(time_s - video['start_s'])}"
 
     def _video_at(self, time_s: float) -> Mapping[str, Any]:
         videos: Sequence[Mapping[str, Any]] = self.view["videos"]
@@ -173,18 +176,18 @@ class _Page:
             "is_damaged": frame["damaged"],
             "image": self._image(frame["picture"], frame["alt"], size, is_lazy=is_lazy),
             "text": frame["text"],
-            "excerpt": "" if frame["role"] == "ground" and frame["why"] else _shorten(frame["text"], 300),
+            "excerpt": "" if frame["role"] == "ground" and frame["why"] else shortened(frame["text"], 300),
             "why": frame["why"],
             "details": " ".join(frame["details"]),
             "alternatives": [
                 {
                     "image": self._image(row["picture"], f"The video at {self.label(row['time_s'])}"),
-                    "time": _shorten(row["clock"], 40),
+                    "time": shortened(row["clock"], 40),
                     "sentence": row["sentence"],
                 }
                 for row in frame["nearly"]
             ],
-            "full_time": _shorten(frame["clock"], 40),
+            "full_time": shortened(frame["clock"], 40),
             "video_frame": f"{frame['frame']:,}".replace(",", "\u202f"),
             "relevance": f"{frame['relevance']:.4f}".replace("-", "−"),
             "also_in": ", ".join(dict.fromkeys(others)),
@@ -250,26 +253,15 @@ class _Page:
         }
 
 
-def _video_facts(video: Mapping[str, Any]) -> str:
-    facts = f"{_length(video['duration_s'])} · {int(video['width'])} × {int(video['height'])}"
-    return f"{facts} · {video['fps']:.4g} frames per second" if video.get("fps") else facts
-
-
 def _role(role: str) -> dict[str, str]:
     """A role's name, and the known role in whose style it is shown."""
     return {"name": ROLE_NAMES.get(role, role), "style": role if role in ROLE_COLOURS else "context"}
 
 
 def _clock(time_s: float) -> str:
-    seconds = math.floor(time_s + 1e-6)
-    return f"{seconds // 3600}:{seconds // 60 % 60:02d}:{seconds % 60:02d}"
+    return short_clock(math.floor(time_s + 1e-6))
 
 
 def _length(duration_s: float) -> str:
     """A duration as a clock time, or in seconds where a clock would show almost nothing."""
     return duration_text(duration_s) if 0 < duration_s < SHORT_VIDEO_S else _clock(duration_s)
-
-
-def _shorten(text: object, length: int) -> str:
-    text = " ".join(str(text).split())
-    return text if len(text) <= length else text[: length - 1] + "…"

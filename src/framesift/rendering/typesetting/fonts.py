@@ -13,7 +13,6 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.metadata import entry_points
 from pathlib import Path
 
 import uharfbuzz as hb
@@ -31,8 +30,6 @@ OWN_PACKAGES = (
     "fontpkg_noto_sans_tamil",
     "fontpkg_noto_sans_telugu",
 )
-# Entry point groups under which other packages register fonts.
-FONT_GROUPS = ("fontpkg.family", "fonts_ttf")
 SUFFIXES = {".ttf", ".otf", ".ttc", ".otc"}
 REGULAR = 400.0
 # A file with more faces than this is damaged.
@@ -49,7 +46,7 @@ _NOT_TEXT = ("emoji", "lastresort", "blank", "wingdings", "webdings", "barcode",
 _REGIONS = {"ja": "cjkjp", "ko": "cjkkr", "zh": "cjksc"}
 
 log = logging.getLogger(__name__)
-_missing: dict[str, str] = {}
+_missing: set[str] = set()  # scripts
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,13 +78,8 @@ def report(character: str, script: str) -> None:
         return
     is_installed = all(importlib.util.find_spec(package) for package in OWN_PACKAGES)
     remedy = "install a font for them" if is_installed else INSTALL
-    _missing[script] = f"no font has {script} such as U+{ord(character):04X}, so they are left out; {remedy}"
-    log.warning(_missing[script])
-
-
-def missing() -> tuple[str, ...]:
-    """The warnings about all scripts that were left out so far."""
-    return tuple(_missing.values())
+    _missing.add(script)
+    log.warning("no font has %s such as U+%04X, so they are left out; %s", script, ord(character), remedy)
 
 
 def is_invisible(character: str) -> bool:
@@ -137,10 +129,8 @@ def _own_files() -> tuple[Path, ...]:
 
 @cache
 def _other_files() -> tuple[Path, ...]:
-    """The font files of other packages, then those of the system, each in order of preference."""
-    registered = {entry.module.partition(".")[0] for group in FONT_GROUPS for entry in entry_points(group=group)}
-    folders = [folder for package in sorted(registered) for folder in _package_folders(package)]
-    return tuple(dict.fromkeys((*_files_in(folders), *_files_in(system_folders()))))
+    """The font files of the system, in order of preference."""
+    return tuple(dict.fromkeys(_files_in(system_folders())))
 
 
 def _package_folders(package: str) -> list[Path]:

@@ -6,7 +6,7 @@ many machines lack; without it Arabic is drawn unjoined and reversed, without a 
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from itertools import accumulate, groupby
@@ -104,7 +104,7 @@ def read_paragraph(text: str, max_letters: int, weight: float = fonts.REGULAR) -
     parts = clusters(drawable(text[:MAX_CHARACTERS]))
     is_whole = len(parts) <= max_letters and len(text) <= MAX_CHARACTERS
     parts = parts[:max_letters]
-    scripts = [_script(part) for part in parts]
+    scripts = [next(filter(None, map(_script_of, part)), "") for part in parts]
     language = next((name for some, name in _LANGUAGES if some & set(scripts)), "")
     letters: list[Letter] = []
     has_gaps = False
@@ -147,12 +147,10 @@ def shape_line(letters: Sequence[Letter], language: str) -> ShapedLine:
 def ellipsis_after(letter: Letter, base: int) -> Letter | None:
     """An ellipsis in the letter's font if it has one, at the end of the paragraph's direction."""
     face = letter.face if letter.face.covers("…") else fonts.find("…", weight=letter.face.weight)
-    return Letter("…", "", letter.run, face, base, _advance("…", face)) if face else None
-
-
-def _advance(text: str, face: Typeface) -> float:
-    glyph = face.font.get_nominal_glyph(ord(text))
-    return face.font.get_glyph_h_advance(glyph) / face.units if glyph else 0.0
+    if face is None:
+        return None
+    glyph = face.font.get_nominal_glyph(ord("…"))
+    return Letter("…", "", letter.run, face, base, face.font.get_glyph_h_advance(glyph) / face.units if glyph else 0.0)
 
 
 def _measured(letters: Sequence[Letter], base: int, language: str) -> tuple[Letter, ...]:
@@ -217,7 +215,8 @@ def _faces(parts: Sequence[str], scripts: Sequence[str], language: str, weight: 
     faces = [
         fonts.find(part, language, weight) if script else None for part, script in zip(parts, scripts, strict=True)
     ]
-    following = _nearest_after(faces)
+    nearest: Iterator[Typeface | None] = accumulate(reversed(faces), lambda later, face: face or later)
+    following = list(nearest)[::-1]
     before: Typeface | None = None
     for k, (part, script) in enumerate(zip(parts, scripts, strict=True)):
         if not script:
@@ -227,23 +226,10 @@ def _faces(parts: Sequence[str], scripts: Sequence[str], language: str, weight: 
     return faces
 
 
-def _nearest_after(faces: Sequence[Typeface | None]) -> list[Typeface | None]:
-    nearest: list[Typeface | None] = []
-    latest = None
-    for face in reversed(faces):
-        latest = face or latest
-        nearest.append(latest)
-    return nearest[::-1]
-
-
 def _runs(scripts: Sequence[str]) -> list[str]:
     """The scripts, with those of characters that have none taken from the letter before, or from the first letter."""
     latest = next(filter(None, scripts), "")
     return [latest := script or latest for script in scripts]
-
-
-def _script(cluster: str) -> str:
-    return next(filter(None, map(_script_of, cluster)), "")
 
 
 @cache

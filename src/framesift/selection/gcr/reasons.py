@@ -51,7 +51,7 @@ class GCRExplainer(Explainer):
             return self._omitted(best, "The most relevant omitted frame of the video ({:.3f}).")
         swap = self._swap(slot) if slot.role == "refined" else None
         if swap is None:
-            return self.best_omitted_nearby(slot)
+            return super().alternatives(slot)
         value = self.context_values[swap["out"]]
         sentence = f"The context frame that it replaced, evidence value {value:.2f}."
         return (Alternative(self.time_s(swap["out"]), sentence),)

@@ -256,10 +256,9 @@ def read_tree(value: object, experts: Sequence[str], depth: int = 0) -> Tree | N
     if not children:
         return None
     if value["op"] == "RIGHT_AFTER" and len(children) > 2:
-        pairs = reduce(
+        return reduce(
             lambda later, earlier: Branch("RIGHT_AFTER", (earlier, later)), reversed(children[:-1]), children[-1]
         )
-        return pairs
     return children[0] if len(children) == 1 else Branch(value["op"], tuple(children))
 
 

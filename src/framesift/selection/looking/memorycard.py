@@ -120,11 +120,7 @@ def memorycard(
 
 def nearest_candidates(times_s: Array, wanted_s: Sequence[float]) -> list[int]:
     """The candidates nearest to these times, ascending, each once; of two equally near the earlier."""
-    after = np.searchsorted(times_s, wanted_s).clip(1, max(1, len(times_s) - 1))
-    before = after - 1
-    after = after.clip(max=len(times_s) - 1)
-    nearer = np.where(np.subtract(wanted_s, times_s[before]) <= times_s[after] - wanted_s, before, after)
-    return sorted(set(nearer.tolist()))
+    return sorted({int(np.abs(times_s - time_s).argmin()) for time_s in wanted_s})
 
 
 def draw_cards(relevance: Array, cards: Sequence[int], size: int, temperature: float, seed: int) -> list[int]:

@@ -7,7 +7,7 @@ use them.
 import re
 from collections.abc import Callable, Iterable
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Protocol
 
 from framesift.selection.looking.access import parse_json
 from framesift.types import Question
@@ -86,36 +86,19 @@ class LanguageModelNamer:
         " Targets are the visible things that answer it, cues are things likely to be near them; at most {limit} each, "
         "two or three words each.\nQuestion: {question}"
     )
-    WEIGHTS_PROMPT = (
-        "To answer this question about a video, how much do these matter: objects in the picture, the scene as a whole,"
-        ' the subtitles? Reply with JSON only: {{"objects": 0.0, "relevance": 0.0, "subtitles": 0.0}}, summing to 1.\n'
-        "Question: {question}"
-    )
 
     def __init__(self, complete: Callable[[str], str]) -> None:
         self._complete = complete
 
     def name_objects(self, question: Question) -> Objects:
-        reply = self._ask(self.PROMPT, question)
+        prompt = self.PROMPT.format(limit=MAX_PHRASES, question=question.query_text)
+        reply = parse_json(self._complete(prompt), dict) or {}
         targets = _phrases(reply.get("targets"))
         if not targets:
             return RuleBasedNamer().name_objects(question)
         triples = reply.get("relations")
         related = [r for r in triples if _is_relation(r)] if isinstance(triples, list) else []
         return Objects(targets, _phrases(reply.get("cues")), tuple(Relation(*r) for r in related[:MAX_PHRASES]))
-
-    def weigh(self, question: Question) -> tuple[float, float, float] | None:
-        """Return Q-Gate's weights of objects, relevance and subtitles; None if the reply can't be parsed."""
-        reply = self._ask(self.WEIGHTS_PROMPT, question)
-        values = [reply.get(name) for name in ("objects", "relevance", "subtitles")]
-        if not all(isinstance(v, int | float) and 0 <= v < 1e9 for v in values) or not any(values):
-            return None
-        objects, relevance, subtitles = (float(v) for v in values if v is not None)
-        return objects, relevance, subtitles
-
-    def _ask(self, prompt: str, question: Question) -> dict[str, Any]:
-        reply = self._complete(prompt.format(limit=MAX_PHRASES, question=question.query_text))
-        return parse_json(reply, dict) or {}
 
 
 def noun_phrases(text: str) -> Iterable[tuple[str, int, int]]:

@@ -38,9 +38,8 @@ def q_gate(
     """Select the largest weighted sum of three streams, each min–max normalised, then a softmax over the video.
 
     Input: decoded frames, objects, a detector, relevance, and events with their relevance. Cost: every frame is
-    decoded and searched, grid × grid per call of the detector. weights: of objects, relevance and subtitles, as
-    `LanguageModelNamer.weigh` returns them; by default from keywords, d_q/2, d_q/2 and 1 − d_q. temperature: of the
-    softmax.
+    decoded and searched, grid × grid per call of the detector. weights: of objects, relevance and subtitles; by
+    default from keywords, d_q/2, d_q/2 and 1 − d_q. temperature: of the softmax.
 
     Differs: the keywords are this library's rules for visual demand; the detector gets grids of frames and subtitles
     are spread as in VSI, because the paper leaves both open.

@@ -241,10 +241,5 @@ def _confirmed(access: Access, texts: Sequence[str]) -> dict[int, Event]:
 
 def cluster_middles(indices: Sequence[int], gap: int) -> list[int]:
     """The middle of each run of ascending indices that are at most `gap` apart."""
-    runs: list[list[int]] = []
-    for index in indices:
-        if runs and index - runs[-1][-1] <= gap:
-            runs[-1].append(index)
-        else:
-            runs.append([index])
-    return [run[len(run) // 2] for run in runs]
+    runs = np.split(np.array(indices, dtype=int), np.flatnonzero(np.diff(indices) > gap) + 1)
+    return [int(run[len(run) // 2]) for run in runs if len(run)]

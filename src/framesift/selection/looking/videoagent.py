@@ -91,7 +91,8 @@ def videoagent(
         steps[-1]["confidence"] = parse_confidence(access.ask(CONFIDENCE.format(prompt=prompt, answer=answer)))
         if steps[-1]["confidence"] == SURE or not access.left:
             break
-        segments = segments_between(frames)
+        # start ≤ index < stop: after each frame, up to and with the next.
+        segments = [(a + 1, b + 1) for a, b in pairwise(frames)]
         times = "\n".join(f"{k}. {_span(evidence, *segment)}" for k, segment in enumerate(segments, start=1))
         reply = access.ask(MISSING.format(question=access.question, segments=times, **shown))
         # One call is for the answer from the new frames.
@@ -105,11 +106,6 @@ def videoagent(
     indices = Ranking(evidence.relevance).fill(picked, budget)
     captions = [{"index": CandidateIndex(index), "caption": text} for index, text in sorted(access.captions.items())]
     return access.select(indices, rounds=steps, captions=captions, calls=access.calls)
-
-
-def segments_between(frames: Sequence[int]) -> list[tuple[int, int]]:
-    """The ranges start ≤ index < stop between these ascending frames: after each frame, up to and with the next."""
-    return [(a + 1, b + 1) for a, b in pairwise(frames)]
 
 
 def retrieve(access: Access, segments: Sequence[tuple[int, int]], wanted: Sequence[tuple[int, str]]) -> list[int]:

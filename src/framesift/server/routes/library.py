@@ -9,12 +9,9 @@ from dataclasses import asdict
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Literal
 
-import numpy as np
 from fastapi import APIRouter, HTTPException, Query, Request
 from fastapi import Path as PathParam
 from fastapi.responses import FileResponse, Response
-from python_multipart.exceptions import FormParserError
-from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import ClientDisconnect
 
@@ -25,7 +22,7 @@ from framesift.errors import FramesiftError, InputError
 from framesift.library.catalog import VideoFacts
 from framesift.library.files import LibraryVideo, public_message
 from framesift.server.frame_images import ServerBusy
-from framesift.server.models import AddVideoRequest, LibraryRecord, VideoRecord, error_responses
+from framesift.server.models import LibraryRecord, VideoRecord, error_responses
 from framesift.server.routes import NO_SUCH_VIDEO, ServicesDep, VideoDep, describe_job, wait_for
 from framesift.server.services import Services
 from framesift.text.subtitles import read_events
@@ -40,15 +37,9 @@ FILE: dict[int | str, dict[str, object]] = {
     200: {"content": VIDEO, "description": "The video file"},
     206: {"content": VIDEO, "description": "The requested range"},
 }
-BINARY = {"type": "string", "format": "binary"}
-BINARY_CONTENT = {"application/octet-stream": {"schema": BINARY}}
+BINARY_CONTENT = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
 BINARY_BODY = {"requestBody": {"required": True, "content": BINARY_CONTENT}}
-FORM = {"schema": {"type": "object", "properties": {"file": BINARY}, "required": ["file"]}}
-UPLOAD_BODY = {"requestBody": {"required": True, "content": {**BINARY_CONTENT, "multipart/form-data": FORM}}}
 
-OptionalName = Annotated[
-    str | None, Query(min_length=1, max_length=500, description="The file's name; a form has its own.")
-]
 FileName = Annotated[str, Query(min_length=1, max_length=500)]
 FrameTime = Annotated[float, PathParam(ge=0, lt=1e7)]
 ImageSize = Annotated[Literal["small", "full"], Query(description="full: as large as the video.")]
@@ -90,15 +81,6 @@ def list_videos(services: ServicesDep) -> LibraryRecord:
     )
 
 
-@router.post("/videos", responses=error_responses(503))
-def add_video(services: ServicesDep, request: AddVideoRequest) -> VideoRecord:
-    """Add a video by its path inside the server's directory, and queue it."""
-    video = services.files.resolve(request.path)
-    services.enqueue(video)
-    services.files.add(video)
-    return describe(services, video)
-
-
 @router.get("/videos/{video}", responses=error_responses(404))
 def get_video(services: ServicesDep, video: VideoDep) -> VideoRecord:
     """One video."""
@@ -118,22 +100,16 @@ def remove_video(services: ServicesDep, video: VideoDep) -> None:
     services.changes()
 
 
-@router.post("/uploads", responses=error_responses(408, 413, 503), openapi_extra=UPLOAD_BODY)
-async def upload_video(request: Request, services: ServicesDep, name: OptionalName = None) -> VideoRecord:
-    """Upload a video: the file's bytes are the body, or a form has the file (`curl -F file=@video.mp4`).
-
-    It is checked to be a video, then queued.
-    """
-    kind, options = parse_options_header(request.headers.get("content-type", ""))
-    form = _UploadForm(options.get(b"boundary", b"")) if kind == b"multipart/form-data" else None
-    if form is None and name is None:
-        raise InputError("name is missing; expected the file's name, as in /api/uploads?name=video.mp4, or a form")
+@router.post("/uploads", responses=error_responses(408, 413, 503), openapi_extra=BINARY_BODY)
+async def upload_video(request: Request, services: ServicesDep, name: FileName) -> VideoRecord:
+    """Upload a video: the file's bytes are the body. It is checked to be a video, then queued."""
+    if request.headers.get("content-type", "").startswith("multipart/"):
+        raise InputError("the body is a form; expected the file's bytes, as curl -X POST -T video.mp4 sends them")
     with _upload_slot(services) as partial:
         length = request.headers.get("content-length", "0")
         await run_in_threadpool(services.files.check_disk_space, int(length) if length.isdigit() else 0)
-        body = request.stream()
-        await _receive(body if form is None else form.read(body), services, partial)
-        video = await run_in_threadpool(_accept_video, services, partial, name or (form and form.name) or "video")
+        await _receive(request.stream(), services, partial)
+        video = await run_in_threadpool(_accept_video, services, partial, name)
     return await run_in_threadpool(describe, services, video)
 
 
@@ -166,55 +142,6 @@ def _upload_slot(services: Services, ending: str = "") -> Iterator[Path]:
     finally:
         services.active_uploads -= 1
         partial.unlink(missing_ok=True)
-
-
-class _UploadForm:
-    """The file of a form, taken from the body as it arrives: the first part with a file name; the rest is dropped."""
-
-    def __init__(self, boundary: bytes) -> None:
-        self._boundary = boundary
-        self.name: str | None = None
-        self._header, self._is_file = b"", False
-        self._pieces: list[bytes] = []
-
-    async def read(self, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-        """Yield the content of the file."""
-        try:
-            parser = MultipartParser(
-                self._boundary,
-                {
-                    "on_header_field": self._add_to_header,
-                    "on_header_value": self._add_to_header,
-                    "on_header_end": self._end_header,
-                    "on_part_data": self._add_content,
-                    "on_part_end": self._end_part,
-                },
-            )
-            async for chunk in chunks:
-                await run_in_threadpool(parser.write, chunk)
-                yield b"".join(self._pieces)
-                self._pieces.clear()
-            parser.finalize()
-        except FormParserError as error:
-            raise InputError(f"the form can't be read ({error}); expected multipart/form-data; boundary=…") from None
-        if self.name is None or self._is_file:
-            raise InputError("the form has no complete file; expected one, as curl -F file=@video.mp4 sends it")
-
-    def _add_to_header(self, data: bytes, start: int, end: int) -> None:
-        self._header += data[start:end]
-
-    def _end_header(self) -> None:
-        name = parse_options_header(self._header)[1].get(b"filename")
-        if self.name is None and name is not None and self._header.lower().startswith(b"content-disposition"):
-            self.name, self._is_file = name.decode("utf-8", "replace"), True
-        self._header = b""
-
-    def _add_content(self, data: bytes, start: int, end: int) -> None:
-        if self._is_file:
-            self._pieces.append(data[start:end])
-
-    def _end_part(self) -> None:
-        self._is_file = False
 
 
 async def _receive(body: AsyncIterator[bytes], services: Services, partial: Path) -> None:
@@ -298,17 +225,6 @@ async def get_frame(
         if size == "full":
             return _jpeg(await run_in_threadpool(services.images.full_size, video, time_s), v)
         return _jpeg(await wait_for(services.images.request(video, facts.fingerprint, time_s)), v)
-
-
-@router.get(
-    "/videos/{video}/near/{time_s}.jpg", responses=error_responses(404, 409, 503) | JPEG, response_class=Response
-)
-async def get_near(services: ServicesDep, video: VideoDep, time_s: FrameTime, v: Version = "") -> Response:
-    """The indexed frame nearest to a time, as a small JPEG."""
-    await run_in_threadpool(_facts_of_version, services, video, v)
-    prepared, _ = await run_in_threadpool(services.catalog.prepared_so_far, video)
-    times_s = prepared.index.times_s
-    return await get_frame(services, video, float(times_s[np.abs(times_s - time_s).argmin()]), v)
 
 
 @contextmanager

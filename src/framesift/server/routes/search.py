@@ -11,7 +11,7 @@ from fastapi.responses import JSONResponse, Response
 from framesift.encoders.registry import get_encoder
 from framesift.library.files import LibraryVideo
 from framesift.search.search import Hit, SearchBy, search
-from framesift.server.answering import export_name
+from framesift.server.answering import export_name, frame_url
 from framesift.server.models import BoundedText, MomentRecord, error_responses
 from framesift.server.routes import ServicesDep, VideoDep
 from framesift.text.subtitles.timed_blocks import to_srt, to_vtt
@@ -53,12 +53,11 @@ def search_library(
 
 
 def _moment(hit: Hit, video: LibraryVideo) -> MomentRecord:
-    kind = "near" if hit.relevance is None else "frames"  # the time of a text is not that of a frame
     return MomentRecord(
         video=video.id,
         name=video.name,
         time_s=hit.time_s,
-        picture=f"/api/videos/{video.id}/{kind}/{hit.time_s:.6f}.jpg?v={hit.fingerprint[:16]}",
+        picture=frame_url(video, hit.fingerprint[:16], hit.time_s),
         relevance=hit.relevance,
         event_relevance=hit.event_relevance,
         event=hit.event,

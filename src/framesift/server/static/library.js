@@ -137,8 +137,6 @@ function draw() {
   find("count").textContent = !isEmpty
     ? `${counted(library.videos.length, "video")}, ${ready} ready`
     : `No videos in ${library.folder}.`;
-  find("by-path").hidden = !library.folder;
-  find("folder").textContent = library.folder;
   find("limit").textContent = library.upload_bytes
     ? `Any length, up to ${formatSize(library.upload_bytes)}. Videos stay on the machine that runs framesift.`
     : "";
@@ -307,17 +305,6 @@ addEventListener("drop", (event) => {
   event.preventDefault();
   zone.classList.remove("over");
   if (event.dataTransfer?.files.length) uploadAll([...event.dataTransfer.files]);
-});
-find("add").addEventListener("submit", async (event) => {
-  event.preventDefault();
-  try {
-    await post("/api/videos", { path: find("path").value });
-    showMessage(find("add-error"), "");
-    find("path").value = "";
-    refresh();
-  } catch (error) {
-    showMessage(find("add-error"), error.message);
-  }
 });
 
 refresh();

@@ -239,7 +239,7 @@ function imageNear(time_s) {
   const times_s = view?.curve.times_s ?? [];
   const near_s = times_s[nearest(times_s, time_s)] ?? time_s;
   return {
-    url: `/api/videos/${id}/near/${near_s.toFixed(3)}.jpg?v=${video.version}`,
+    url: `/api/videos/${id}/frames/${near_s.toFixed(3)}.jpg?v=${video.version}`,
     width: video.width,
     height: video.height,
   };
