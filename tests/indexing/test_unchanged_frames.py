@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from framesift.indexing import index as indexing
-from framesift.indexing.index import describe_estimate, index
+from framesift.indexing.index import index
 from helpers.clips import two_colours, write_frames
 from helpers.encoders import GridEncoder
 
@@ -40,23 +40,3 @@ def test_an_index_with_every_vector_serves_as_one_that_reuses_them_but_not_the_r
         for unchanged_frames in (first, second):
             index(clip, encoder, 1.0, store=tmp_path / first, unchanged_frames=unchanged_frames)
         assert encoder.seen == images
-
-
-def test_only_long_work_has_an_estimate():
-    assert describe_estimate(12_000).startswith("indexing takes about 3.3 hours on this machine")
-    assert describe_estimate(600).startswith("indexing takes about 10 minutes on this machine")
-    assert describe_estimate(60) is None
-
-
-def test_a_long_run_sends_its_estimate_once(clip, tmp_path, monkeypatch):
-    monkeypatch.setattr("framesift.indexing.index.LONG_S", 0.0)
-
-    notes = []
-
-    def progress(stage, done, total):
-        pass
-
-    progress.note = notes.append
-    index(clip, GridEncoder(), 1.0, store=tmp_path, unchanged_frames="encode", progress=progress)
-    (note,) = notes
-    assert note.startswith("indexing takes about")

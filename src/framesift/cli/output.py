@@ -118,10 +118,3 @@ class ProgressBar:
         self._stage = stage
         self._bar.total = round(total)
         self._bar.update(round(done) - self._bar.n)
-
-    def note(self, text: str) -> None:
-        """Print a sentence about the work above the bar."""
-        if self._show:
-            from tqdm import tqdm
-
-            tqdm.write(f"note: {printable(text)}", file=sys.stderr)

@@ -166,11 +166,6 @@ def mean_class_vector(logits: Array, vectors: Array, *, most: int = CLASSES, tem
     return means
 
 
-def class_names() -> list[str]:
-    """The 1000 ImageNet classes in the order of the network's outputs."""
-    return files("framesift.encoders").joinpath("imagenet_classes.txt").read_text(encoding="utf-8").splitlines()
-
-
 @cache
 def class_vectors() -> Array:
     """(1000, 384): the sentence vectors of the class names, precomputed because encoding them takes seconds."""

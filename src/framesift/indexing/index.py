@@ -21,7 +21,7 @@ from framesift._utils.version import __version__
 from framesift.encoders.base import Encoder, fingerprint_of
 from framesift.encoders.registry import check_device, get_encoder, identify
 from framesift.errors import FramesiftError, InputError, OptionError
-from framesift.progress import Progress, as_progress, send_note
+from framesift.progress import Progress, as_progress
 from framesift.store.fingerprint import FileChanged, WatchedFile, read_watched
 from framesift.store.store import IndexKey, Store, StoredCandidates, absolute_source
 from framesift.store.timelines import StoredTimeline, use_stored_timeline
@@ -47,7 +47,6 @@ UnchangedFrames = Literal["reuse", "encode"]
 UNCHANGED_FRAMES: tuple[UnchangedFrames, ...] = get_args(UnchangedFrames)
 # A damaged frame stays a candidate where this many seconds, counted from 0, have no other.
 MINUTE_S = 60.0
-LONG_S = 120.0  # shorter work needs no note on how long it takes
 log = logging.getLogger(__name__)
 
 
@@ -222,8 +221,7 @@ def _build(
             sampling.missed_s.extend(part.missed_s.tolist())
         vectors = np.empty((0, encoder.dim), dtype=np.float16)
         size, reuse = getattr(encoder, "batch_size", DEFAULT_BATCH), key.unchanged_frames == "reuse"
-        began = time.perf_counter()
-        for number, batch in enumerate(_batches(sampling, size, reuse)):
+        for batch in _batches(sampling, size, reuse):
             vectors = np.concatenate((vectors[-1:], _encode(encoder, batch, path)))
             new = batch.stored(vectors)
             file.check()
@@ -236,11 +234,6 @@ def _build(
                 store.save_part(key, done - PART_SIZE, parts[-1])
                 release_free_memory()
             progress(INDEXING, done, max(expected, done))
-            now = time.perf_counter()
-            # The first batch includes what is loaded and prepared once.
-            if number == 1 and (note := describe_estimate((now - began) / len(new) * (expected - done))):
-                send_note(progress, note)
-            began = now
         if not done:
             raise InputError(f"{path} has no decodable frame; expected a playable video")
         candidates, damage = _without_damaged(StoredCandidates.join(parts), path)
@@ -417,12 +410,3 @@ def _batches(sampling: Sampling, size: int, reuse: bool) -> Iterator[_Batch]:
         # When abandoned, it may be collected in the thread itself.
         if thread.ident not in (None, threading.get_ident()):
             ended.wait()
-
-
-def describe_estimate(seconds: float) -> str | None:
-    """The note for work that takes this long from now on; None if it is short."""
-    if seconds < LONG_S:
-        return None
-    minutes = seconds / 60
-    length = f"{minutes:.0f} minutes" if minutes < 100 else f"{minutes / 60:.1f} hours"
-    return f"indexing takes about {length} on this machine, and less with another encoder or a lower fps"

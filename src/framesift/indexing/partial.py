@@ -32,16 +32,10 @@ def overview(path: str, encoder: Encoder, progress: Progress = ignore_progress) 
     done: list[StoredCandidates] = []
     for first in range(0, len(order), BATCH):
         batch = [decoded[k] for k in sorted(order[first : first + BATCH])]
-        images = [image for _, image in batch]
-        done.append(
-            StoredCandidates(
-                np.array([time_s for time_s, _ in batch]),
-                np.asarray(encoder.encode_images(images)).astype(np.float16),
-                np.array([is_blank(image) for image in images]),
-                np.zeros(len(batch), dtype=bool),
-                np.zeros(0),
-            )
-        )
+        times_s, images = zip(*batch, strict=True)
+        rows = np.asarray(encoder.encode_images(list(images))).astype(np.float16)
+        blank, no = np.array([*map(is_blank, images)]), np.zeros(len(batch), dtype=bool)
+        done.append(StoredCandidates(np.array(times_s), rows, blank, no, np.zeros(0)))
         joined = StoredCandidates.join(done)
         yield joined.take(np.argsort(joined.times_s))
         progress(OVERVIEW, len(joined), len(decoded))

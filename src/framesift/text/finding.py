@@ -27,6 +27,7 @@ from framesift.video.frames import probe, sample
 AUTO, NONE = "auto", "none"
 
 Candidate = Sidecar | EmbeddedTrack
+Recognised = tuple[list[Event], tuple[str, ...]]  # events, and warnings about them
 
 
 @dataclass(frozen=True)
@@ -312,7 +313,7 @@ class _EventSearch:
         self._add(_Reading(events, source, tuple(warnings)))
 
     def _read_screen(self) -> None:
-        def read() -> tuple[list[Event], tuple[str, ...]]:
+        def read() -> Recognised:
             with sample(self.info.path, 1.0) as frames:
                 return read_screen(frames, duration_s=self.info.duration_s, progress=self.progress), ()
 
@@ -322,13 +323,11 @@ class _EventSearch:
         else:
             self.notes.append("no text was found on the screen")
 
-    def _cached(
-        self, name: str, compute: Callable[[], tuple[list[Event], tuple[str, ...]]]
-    ) -> tuple[list[Event], tuple[str, ...]]:
+    def _cached(self, name: str, compute: Callable[[], Recognised]) -> Recognised:
         """The events and warnings of `compute`, which reads the video, from the store if they are there."""
         file = self.video
 
-        def compute_and_save() -> tuple[list[Event], tuple[str, ...]]:
+        def compute_and_save() -> Recognised:
             events, warnings = compute()
             file.check_content()
             self.store.save_events(file.fingerprint, name, events, self.info.path, warnings=warnings)

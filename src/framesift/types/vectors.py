@@ -54,12 +54,10 @@ def _rows_and_lengths(values: ArrayLike, name: str, dim: int | None) -> tuple[Ar
     # Dividing by the largest entry first prevents under- and overflow.
     peak = np.abs(rows).max(axis=1).astype(np.float64)
     if not np.isfinite(peak).all():
-        bad = int(np.flatnonzero(~np.isfinite(peak))[0])
-        raise InputError(f"{name}[{bad}] has a value that is not finite; leave that row out or encode it again")
+        what = f"{name}[{np.isfinite(peak).argmin()}] has a value that is not finite"
+        raise InputError(f"{what}; leave that row out or encode it again")
     if not peak.all():
-        raise InputError(
-            f"{name}[{int(np.flatnonzero(peak == 0)[0])}] is all zeros; expected a vector with a direction"
-        )
+        raise InputError(f"{name}[{peak.argmin()}] is all zeros; expected a vector with a direction")
     lengths = _norms(rows, peak)
     if np.abs(lengths - 1.0).max(initial=0.0) <= UNIT_TOLERANCE:
         return rows, lengths
@@ -288,10 +286,10 @@ def validate_times(values: ArrayLike, duration_s: float, count: int) -> Array:
     if not (math.isfinite(duration_s) and duration_s > 0):
         raise InputError(f"duration_s is {duration_s}; expected a positive number of seconds")
     if not np.isfinite(times).all():
-        raise InputError(f"times_s[{int(np.flatnonzero(~np.isfinite(times))[0])}] is not finite; expected seconds")
+        raise InputError(f"times_s[{np.isfinite(times).argmin()}] is not finite; expected seconds")
     step = np.diff(times)
     if (step <= 0).any():
-        k = int(np.flatnonzero(step <= 0)[0])
+        k = int((step <= 0).argmax())
         raise InputError(f"times_s[{k + 1}] = {times[k + 1]} is not after {times[k]}; expected ascending times")
     if times[-1] > duration_s:
         allowed = float(np.median(step)) if len(step) else 1.0
@@ -320,5 +318,5 @@ def validate_scores(values: ArrayLike, count: int, name: str) -> Array:
     if scores.shape != (count,):
         raise InputError(f"{name} has shape {scores.shape}; expected ({count},)")
     if not np.isfinite(scores).all():
-        raise InputError(f"{name}[{int(np.flatnonzero(~np.isfinite(scores))[0])}] is not finite")
+        raise InputError(f"{name}[{np.isfinite(scores).argmin()}] is not finite")
     return scores

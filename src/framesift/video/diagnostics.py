@@ -67,11 +67,10 @@ def frame_gaps(timeline: Timeline) -> list[Stretch]:
     steps = np.diff(ticks)
     usual = int(np.quantile(steps, USUAL_QUANTILE, method="lower")) if len(steps) else 0
     longest = max(int(GAP_S / timeline.tick), GAP_INTERVALS * usual)
-    at = [timeline.time_s(packet) for packet in timeline.shown[np.append(steps > longest, False)]]
-    gaps = [
-        (at_s + float(usual * timeline.tick), at_s + float(step * timeline.tick))
-        for at_s, step in zip(at, steps[steps > longest].tolist(), strict=True)
-    ]
+    gaps = []
+    for k in np.flatnonzero(steps > longest):
+        at_s = timeline.time_s(timeline.shown[k])
+        gaps.append((at_s + float(usual * timeline.tick), at_s + float(int(steps[k]) * timeline.tick)))
     first_s = timeline.time_s(timeline.shown[0])
     return [(0.0, first_s), *gaps] if first_s > GAP_S else gaps
 

@@ -82,8 +82,9 @@ def decode_images(
     if gpu is not None and plan.wanted and not plan.by_count and not is_broken:
         decoders.insert(0, gpu)
     for decoder in decoders:
-        if not done:
-            for image in _decode_parallel(path, plan, segments, short_side, decoder):
+        run = None if done else _ParallelRun(path, plan, segments, short_side, decoder)
+        if run is not None and (run.count > 1 or decoder is gpu):
+            for image in run.images():
                 yield image
                 done += 1
     if not done and not is_broken:
@@ -117,15 +118,6 @@ def _decode_rest(
         for image in _converted(PacketReader(video, plan.timeline), rest, converter):
             if image.wanted not in yielded:
                 yield image
-
-
-def _decode_parallel(
-    path: str, plan: DecodePlan, segments: Sequence[list[int]], short_side: int | None, decoder: SegmentDecoder
-) -> Generator[DecodedImage, None, None]:
-    """Decode up to the first damaged or missing frame; nothing, if the CPU would have one worker only."""
-    run = _ParallelRun(path, plan, segments, short_side, decoder)
-    if run.count > 1 or not isinstance(decoder, CpuDecoder):
-        yield from run.images()
 
 
 def split(plan: DecodePlan) -> list[list[int]]:
