@@ -50,8 +50,7 @@ def read_value(kind: Any, value: Any, location: str) -> Any:
 
 def read_record(kind: type[RecordClass], value: Any, location: str) -> RecordClass:
     """Build a dataclass from a mapping with its fields, each checked against its type."""
-    record: RecordClass = read_value(kind, value, location)
-    return record
+    return read_value(kind, value, location)
 
 
 def read_field(row: Mapping[str, Any], name: str, kind: Any, location: str, default: Any = REQUIRED) -> Any:

@@ -400,8 +400,7 @@ def _moments(row: _Row) -> tuple[float | tuple[float, float], ...]:
         is_list = value.strip()[0] == "["
         listed = load_json(value, f"{row.location}: moments", "seconds, or pairs of them") if is_list else [value]
         row = replace(row, values={"moments": listed})
-    moments: tuple[float | tuple[float, float], ...] = row("moments", tuple[Seconds | tuple[Seconds, Seconds], ...], ())
-    return moments
+    return row("moments", tuple[Seconds | tuple[Seconds, Seconds], ...], ())
 
 
 def without_letters(options: Iterable[str]) -> tuple[str, ...]:

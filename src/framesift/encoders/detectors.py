@@ -99,8 +99,7 @@ class PhraseDetector:
 
 
 def _array(tensor: Any) -> Array:
-    values: Array = tensor.cpu().double().numpy()
-    return values
+    return tensor.cpu().double().numpy()
 
 
 def _confidences(logits: Any) -> Array:
@@ -111,5 +110,4 @@ def _corners(boxes: Array, scale: tuple[int, int], size: tuple[int, int]) -> Arr
     """(n, 4) left, top, right, bottom in pixels, clipped to the image, from centre and size relative to `scale`."""
     centre, half = boxes[:, :2], boxes[:, 2:] / 2
     corners = np.concatenate((centre - half, centre + half), axis=1) * np.array(scale * 2)
-    inside: Array = corners.clip(0.0, np.array(size * 2, dtype=np.float64))
-    return inside
+    return corners.clip(0.0, np.array(size * 2, dtype=np.float64))

@@ -129,8 +129,7 @@ class OfflineEncoder:
     def _class_vectors(self) -> Array:
         """(1000, 384), without the component common to all class names, which does not discriminate images."""
         vectors = class_vectors()
-        centred: Array = vectors - vectors.mean(axis=0)
-        return centred
+        return vectors - vectors.mean(axis=0)
 
     @cached_property
     def _session(self) -> Any:
@@ -162,8 +161,7 @@ def mean_class_vector(logits: Array, vectors: Array, *, most: int = CLASSES, tem
     probabilities = np.exp(scaled - scaled[:, :1])
     probabilities /= probabilities.sum(axis=1, keepdims=True)
     # Products of rows, which are too small for a BLAS to share among threads: those would wait for the busy cores.
-    means: Array = np.matmul(probabilities[:, None, :], vectors[likely])[:, 0]
-    return means
+    return np.matmul(probabilities[:, None, :], vectors[likely])[:, 0]
 
 
 @cache

@@ -297,8 +297,7 @@ def _features(outputs: Any) -> Any:
 
 
 def _to_array(outputs: Any) -> Array:
-    values: Array = _features(outputs).float().cpu().numpy()
-    return values
+    return _features(outputs).float().cpu().numpy()
 
 
 def image_layout(processor: Any) -> ImageLayout | None:

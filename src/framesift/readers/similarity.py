@@ -68,8 +68,7 @@ class SimilarityReader:
 
 def _mean_of_largest(cosines: Array) -> Array:
     """(Q,) mean of the largest values of each row."""
-    means: Array = np.sort(cosines, axis=1)[:, -BEST:].mean(axis=1)
-    return means
+    return np.sort(cosines, axis=1)[:, -BEST:].mean(axis=1)
 
 
 def _best_option(choices: dict[int, str], scores: Array) -> tuple[str, int | None, str]:

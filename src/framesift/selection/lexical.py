@@ -52,8 +52,7 @@ class EventWords:
         weights = np.log1p((events - containing + 0.5) / (containing + 0.5))
         relative = self._lengths / self._lengths.mean()
         discount = SATURATION * (1.0 - LENGTH_DISCOUNT + LENGTH_DISCOUNT * relative[:, None])
-        shares: Array = (counts / (counts + discount) * weights).sum(axis=1) * (SATURATION + 1.0) / weights.sum()
-        return shares
+        return (counts / (counts + discount) * weights).sum(axis=1) * (SATURATION + 1.0) / weights.sum()
 
 
 def quoting(texts: Sequence[str], question: str) -> list[int]:

@@ -93,8 +93,7 @@ def allocate(shares: Array, lengths: Sequence[int], budget: int) -> list[int]:
         added = min(left, lengths[k] - int(counts[k]))
         counts[k] += added
         left -= added
-    quotas: list[int] = counts.tolist()
-    return quotas
+    return counts.tolist()
 
 
 def candidates(relevance: Array, quota: int, *, gamma: float) -> list[int]:

@@ -12,16 +12,14 @@ def min_max(values: Array) -> Array:
     values = merge_ties(values)
     low = values.min(axis=0, initial=np.inf)
     span = values.max(axis=0, initial=-np.inf) - low
-    scaled: Array = (values - low) / np.where(span > 0, span, 1.0)
-    return scaled
+    return (values - low) / np.where(span > 0, span, 1.0)
 
 
 def softmax(values: Array, temperature: float = 1.0) -> Array:
     """exp(values / temperature), normalised to sum to 1."""
     scaled = np.asarray(values, dtype=np.float64) / temperature
     powers = np.exp(scaled - scaled.max())
-    probabilities: Array = powers / powers.sum()
-    return probabilities
+    return powers / powers.sum()
 
 
 class Ranking:
@@ -78,5 +76,4 @@ def largest_remainder(shares: Array, size: int) -> list[int]:
     counts = np.floor(exact + TIE_TOLERANCE).astype(int)
     order = np.argsort(-merge_ties(exact - counts), kind="stable")
     counts[order[: size - int(counts.sum())]] += 1
-    rounded: list[int] = counts.tolist()
-    return rounded
+    return counts.tolist()

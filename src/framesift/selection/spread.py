@@ -55,8 +55,7 @@ class Spread:
         level = (
             self.value.max() if count == 1 else np.partition(self.value, -min(count, len(self.value)))[-count:].min()
         )
-        items: Array = np.flatnonzero((self.value >= level - TIE_TOLERANCE) & self._available)
-        return items
+        return np.flatnonzero((self.value >= level - TIE_TOLERANCE) & self._available)
 
     def choose(self, item: int, weight: float | None = None) -> Choice:
         """Take this item, and lower the value of those near it, by another weight if one is given."""
@@ -136,5 +135,4 @@ class DuplicateFilter:
         if len(undecided):
             exact = self._vectors.products(self._vectors.exact(np.array(chosen)), candidates[undecided])
             largest[undecided] = exact.max(axis=1)
-        above: Array = largest > self._threshold + TIE_TOLERANCE
-        return above
+        return largest > self._threshold + TIE_TOLERANCE

@@ -102,8 +102,7 @@ class PlaneConverter:
         if key not in self._tables:
             matrix, offset = rgb_matrix(layout.colorspace, is_large, layout.is_full_range)
             self._tables[key] = (torch.from_numpy(matrix).to(device), torch.from_numpy(offset).to(device))
-        tensors: tuple[Any, Any] = self._tables[key]
-        return tensors
+        return self._tables[key]
 
     def _table(self, key: tuple[int, int, Filter, float], like: Any) -> Any:
         """The filter matrix on the device of `like`; None if it would change nothing."""

@@ -111,8 +111,7 @@ class Timeline:
 
     @cached_property
     def _shown_ticks(self) -> Array:
-        ticks: Array = self.ticks[self.shown]
-        return ticks
+        return self.ticks[self.shown]
 
     @cached_property
     def _starts(self) -> Array:

@@ -59,8 +59,7 @@ def main() -> None:
 
 def create_worker(spec: WorkerSpec) -> Worker:
     module, _, name = WORKERS[spec.name].partition(":")
-    worker: Worker = getattr(import_module(module), name)(dict(spec.settings), **spec.objects)
-    return worker
+    return getattr(import_module(module), name)(dict(spec.settings), **spec.objects)
 
 
 def _run_task(worker: Worker, task: Task, send: Callable[..., None]) -> None:

@@ -163,5 +163,4 @@ def _reduce_by_mean(values: Array) -> Array:
 def spread_over(intervals: Sequence[tuple[int, int]], size: int) -> list[int]:
     """Evenly spaced frames of the intervals put end to end, both ends included."""
     frames = np.concatenate([np.arange(first, last + 1) for first, last in intervals])
-    chosen: list[int] = frames[np.linspace(0, len(frames) - 1, size).astype(int)].tolist()
-    return chosen
+    return frames[np.linspace(0, len(frames) - 1, size).astype(int)].tolist()

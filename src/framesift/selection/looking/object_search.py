@@ -146,8 +146,7 @@ class ObjectSearch:
 
     def draw(self, weights: Array, size: int) -> list[int]:
         """Draw distinct frames, each with a probability in proportion to its weight."""
-        drawn: list[int] = self.rng.choice(self._count, size=size, replace=False, p=weights / weights.sum()).tolist()
-        return drawn
+        return self.rng.choice(self._count, size=size, replace=False, p=weights / weights.sum()).tolist()
 
     def _update(self, batch: Sequence[int], found: Detections) -> None:
         alone = [detection_score(found[index], self._weights) for index in batch]
@@ -189,8 +188,7 @@ def spline_curve(visited: Array, scores: Array) -> Array:
         return linear_curve(visited, scores)
     spline = require("scipy.interpolate", "peers").UnivariateSpline
     fit = spline(visited, scores[visited], k=SPLINE_DEGREE, s=SMOOTHING)
-    curve: Array = fit(np.arange(len(scores)))
-    return curve
+    return fit(np.arange(len(scores)))
 
 
 def linear_curve(visited: Array, scores: Array) -> Array:
@@ -200,8 +198,7 @@ def linear_curve(visited: Array, scores: Array) -> Array:
 
 def best_frames(scores: Array, size: int) -> list[int]:
     """The frames with the largest scores, best first; equal ones by index."""
-    order: list[int] = np.argsort(-scores, kind="stable")[:size].tolist()
-    return order
+    return np.argsort(-scores, kind="stable")[:size].tolist()
 
 
 def object_weights(objects: Objects) -> dict[str, float]:

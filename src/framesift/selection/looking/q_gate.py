@@ -71,5 +71,4 @@ def stream_weights(weights: Sequence[float] | None, visual_demand: float) -> Arr
     values = np.array([check_number(f"weights[{k}]", weight, low=0) for k, weight in enumerate(weights)])
     if not values.any():
         raise OptionError("weights are all 0; expected at least one above 0")
-    shares: Array = values / values.sum()
-    return shares
+    return values / values.sum()

@@ -60,8 +60,7 @@ async def run_in_thread(
 
 
 async def _get_services(request: Request) -> Services:
-    services: Services = request.app.state.services
-    return services
+    return request.app.state.services
 
 
 # Neither a proxy nor the compression collects what a stream sends.
