@@ -80,8 +80,9 @@ def test_hdr_maps_ordinary_light_like_standard_range_and_keeps_highlights_distin
 def test_hdr_file_decodes_to_an_image(tmp_path, transfer):
     colours = {"colorspace": 9, "color_trc": transfer, "color_primaries": 9, "color_range": 1}
     options = {"x265-params": "log-level=none", "preset": "ultrafast"}
+    # In MP4, FFmpeg refuses some streams of fewer frames than the encoder delays.
     clip = Clip("libx265", options, ticks=range(2), pix_fmt="yuv420p10le", colours=colours)
-    image = next(sample(clip.write(tmp_path / "hdr.mp4"), short_side=48))[1]
+    image = next(sample(clip.write(tmp_path / "hdr.mkv"), short_side=48))[1]
     assert image.shape == (48, 80, 3) and image.std() > 30 and read_number(image) == 0
 
 
