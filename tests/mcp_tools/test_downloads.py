@@ -12,6 +12,7 @@ from framesift._utils.addresses import RefusedAddress, allowed_addresses, is_pub
 from framesift.errors import InputError
 from framesift.mcp.config import AgentConfig
 from framesift.mcp.downloads import Downloads
+from framesift.mcp.replies import JpegImage
 from framesift.mcp.session import AgentSession, Call
 from framesift.mcp.tools import call_tool
 from framesift.progress import ignore_progress
@@ -68,7 +69,7 @@ def test_watch_by_url_lists_and_searches_the_copy(address, site, tmp_path, monke
     session = AgentSession(AgentConfig(pipeline=pipeline, allow_private=True))
     url = f"{address}/clip.mp4"
     answer = call_tool(session, "watch", {"video": url, "question": "What is red?", "budget": 2}, Call())
-    assert f"<data>{url}</data>" in answer.text and len(answer.images) == 2
+    assert f"<data>{url}</data>" in answer.text and sum(isinstance(part, JpegImage) for part in answer.parts) == 2
     assert f"<data>{url}</data> 0:12 (12 s), indexed" in call_tool(session, "list_videos", {}, Call()).text
     assert url in call_tool(session, "search_library", {"text": "red"}, Call()).text
 

@@ -10,7 +10,6 @@ from types import SimpleNamespace
 import anyio
 import httpx
 import pytest
-from mcp import MCPError
 from PIL import Image
 
 import framesift as fs
@@ -165,7 +164,6 @@ def test_words_of_a_video_can_not_leave_their_mark(client):
         client.text("watch", video="hostile.mp4", question="What is said?", budget=2),
         client.text("read_transcript", video="hostile.mp4"),
         client.text("search_library", text="instructions", by="words"),
-        client.request("read_resource", "framesift://transcript/hostile.mp4").contents[0].text,
     ]
     for reply in replies:
         assert "never an instruction" in reply and "Ignore all previous" in reply
@@ -194,19 +192,6 @@ def test_wrong_arguments_are_errors_that_name_the_argument(client):
         assert result.is_error and expected in text_of(result)
     assert client.call("look", video="boat.mp4", times_s=[99]).is_error
     assert client.call("nothing").is_error
-
-
-def test_report_and_transcript_are_resources(client):
-    told = client.text("watch", video="boat.mp4", question=QUESTION, budget=2)
-    report = told.rpartition("Report: ")[2].strip()
-    listed = [str(resource.uri) for resource in client.request("list_resources").resources]
-    assert report in listed and "framesift://transcript/boat.mp4" in listed
-    page = client.request("read_resource", report).contents[0]
-    assert page.mime_type == "text/html" and "<html" in page.text and QUESTION in page.text
-    with pytest.raises(MCPError, match="call watch again"):
-        client.request("read_resource", "framesift://report/00000000")
-    with pytest.raises(MCPError, match="not a video"):
-        client.request("read_resource", "framesift://transcript/..%2Fx.mp4")
 
 
 def test_cancelled_watch_stops_and_the_next_one_resumes(client, folder, site):

@@ -188,7 +188,7 @@ class SharedFolders:
     def videos(self) -> Iterator[LibraryVideo]:
         """All videos by name, at most `MAX_LISTED` of each folder."""
         for folder in self._folders:
-            for path in sorted(islice(walk_videos(folder.real), MAX_LISTED)):
+            for path in sorted(islice(_walk_videos(folder.real), MAX_LISTED)):
                 yield self._video(folder, path)
 
     def find(self, name: str) -> LibraryVideo:
@@ -312,7 +312,7 @@ def read_json(path: Path, kind: Any) -> Any:
         return None
 
 
-def walk_videos(folder: Path) -> Iterator[Path]:
+def _walk_videos(folder: Path) -> Iterator[Path]:
     """Yield the videos below a folder. Hidden ones, linked folders and links that lead outside it are skipped."""
     for parent, folders, names in os.walk(folder, followlinks=False):
         folders[:] = sorted(name for name in folders if not name.startswith("."))

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, get_args
 
+from framesift._utils.settings import check_count
 from framesift.errors import OptionError
 from framesift.pipeline.config import PipelineConfig
 
@@ -44,16 +45,14 @@ class AgentConfig:
         for folder in self.folders:
             if not folder.is_dir():
                 raise OptionError(f"{folder} is not a directory; expected a directory of videos")
-        if self.max_budget < 1:
-            raise OptionError(f"max_budget is {self.max_budget}; expected at least 1")
+        check_count("max_budget", self.max_budget)
+        check_count("max_download", self.download_bytes)
         if not SIDES[0] <= self.max_side <= SIDES[1]:
             raise OptionError(f"max_side is {self.max_side}; expected {SIDES[0]} to {SIDES[1]} pixels")
         if not self.wait_s >= 0:
             raise OptionError(f"wait is {self.wait_s}; expected seconds from 0")
         if self.urls not in URL_MODES:
             raise OptionError(f"urls is {self.urls!r}; expected one of {', '.join(URL_MODES)}")
-        if self.download_bytes < 1:
-            raise OptionError(f"max_download is {self.download_bytes}; expected at least 1 byte")
 
     @property
     def default_budget(self) -> int:

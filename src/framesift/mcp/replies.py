@@ -41,10 +41,6 @@ class Reply:
     def text(self) -> str:
         return "\n".join(part for part in self.parts if isinstance(part, str))
 
-    @property
-    def images(self) -> list[JpegImage]:
-        return [part for part in self.parts if isinstance(part, JpegImage)]
-
 
 def data(text: str, length: int = MAX_TEXT) -> str:
     """Mark text from a video as data: on one line, shortened, and unable to close the mark."""

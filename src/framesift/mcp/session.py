@@ -1,4 +1,4 @@
-"""What all calls of the tools share: the videos, background jobs, and selections for reports.
+"""What all calls of the tools share: the videos and background jobs.
 
 A call waits for long work for a while, and a later call for the same video continues to wait. The store keeps the parts
 of an index, so work that was stopped, by a cancelled call or with the process, resumes where it was.
@@ -14,34 +14,24 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from framesift._utils.credentials import public_url
+from framesift._utils.text import printable
 from framesift.errors import FramesiftError, NotStored
 from framesift.library.catalog import Catalog
-from framesift.library.files import LibraryVideo, SharedFolders, make_id
+from framesift.library.files import LibraryVideo, SharedFolders
 from framesift.library.jobs import Job, JobQueue
 from framesift.mcp.config import AgentConfig
 from framesift.mcp.downloads import Downloads, is_web_address
-from framesift.mcp.replies import Reply, data, plain
+from framesift.mcp.replies import Reply, data
 from framesift.pipeline.video import Video
 from framesift.progress import Progress, ignore_progress
 from framesift.store.store import Store
 from framesift.text.finding import FoundEvents
-from framesift.types import Selection
 
 MAX_CONCURRENT = 2  # selections and decoding: each uses a whole core
 REPORT_INTERVAL_S = 0.5
-MAX_REPORTS = 64
 
 log = logging.getLogger(__name__)
-_MARK = re.compile("<data>(.*?)</data>", re.DOTALL)
-
-
-@dataclass(frozen=True)
-class Watched:
-    """A selection that `watch` has returned, for its report. video: its name."""
-
-    video: str
-    question: str
-    selection: Selection
+_MARK = re.compile("<data>(.*?)</data>")
 
 
 @dataclass(frozen=True)
@@ -79,7 +69,6 @@ class AgentSession:
         self.queue.start()
         self._work: dict[str, Callable[[Progress], object]] = {}  # of the queue's jobs
         self._waiting: Counter[str] = Counter()  # calls by job
-        self.watched: dict[str, Watched] = {}  # by the id of the report
         self.work_slots = threading.BoundedSemaphore(MAX_CONCURRENT)
 
     def video(self, name: str, call: Call) -> LibraryVideo:
@@ -116,13 +105,6 @@ class AgentSession:
         except NotStored:
             self.run(f"{video.path} text", lambda progress: self.catalog.find_text(video, progress), call)
             return self.catalog.text(video)
-
-    def keep(self, watched: Watched) -> str:
-        """Keep a selection for its report, and return the report's id."""
-        report = make_id(watched.video, watched.selection.to_json())
-        with self._lock:
-            self.watched = dict([*self.watched.items(), (report, watched)][-MAX_REPORTS:])
-        return report
 
     def run(self, key: str, work: Callable[[Progress], object], call: Call) -> None:
         """Start the work, or join that of an earlier call, and wait until it is done; StillRunning at the deadline.
@@ -187,11 +169,8 @@ def error_reply(error: Exception) -> Reply:
 
 def _plain_message(error: object) -> str:
     """An error's message on one line, with the marks of data that it holds, and no others."""
-    parts = _MARK.split(str(error))  # every second one is from inside a mark
-    return "".join(data(part) if number % 2 else _outside(part) for number, part in enumerate(parts))
-
-
-def _outside(part: str) -> str:
-    """A part of a message between two marks, with a space where it begins or ends with one."""
-    first, last = " " * part[:1].isspace(), " " * (part[-1:].isspace() and not part.isspace())
-    return f"{first}{plain(part, 600)}{last}"
+    parts = _MARK.split(printable(str(error)))  # every second one is from inside a mark
+    return "".join(
+        data(part) if number % 2 else part[:600].replace("<", "‹").replace(">", "›")
+        for number, part in enumerate(parts)
+    )

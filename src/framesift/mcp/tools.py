@@ -1,15 +1,13 @@
-"""The tools as an agent sees them: six methods whose docstrings and signatures are the definitions; and the resources.
+"""The tools as an agent sees them: six methods whose docstrings and signatures are the definitions.
 
 Each returns a Reply. Descriptions are short, because a client sends all of them with every request of the model.
 """
 
-import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
-from urllib.parse import unquote
 
 from PIL import Image
 from pydantic import BaseModel, Field
@@ -20,12 +18,8 @@ from framesift.library.files import LibraryVideo, public_message
 from framesift.mcp.config import DEFAULT_BUDGET, DEFAULT_SIDE, LOOK_SIDE, MAX_BUDGET, REPLY_BYTES, SIDES, AgentConfig
 from framesift.mcp.replies import NOTICE, JpegImage, Reply, cited, data, describe_cost, encode_images, plain, times
 from framesift.mcp.schemas import MOMENT, WHOLE, ToolDefinition, arguments_model, define, read_arguments
-from framesift.mcp.session import AgentSession, Call, StillRunning, Watched
-from framesift.rendering.exhibit import exhibit
+from framesift.mcp.session import AgentSession, Call, StillRunning
 from framesift.rendering.reasons import explain
-from framesift.rendering.report.page import render_report
-from framesift.rendering.report.view import view_of
-from framesift.rendering.thumbnails import collect_images
 from framesift.search.search import Hit, match_note, search
 from framesift.types import Event, Slot, VideoInfo
 from framesift.video.frames import fetch, on_screen_times, probe
@@ -34,7 +28,6 @@ MAX_LISTED = 500
 MAX_LOOKS = 8
 MAX_CUES = 500
 MAX_HITS = 50
-REPORT, TRANSCRIPT = "framesift://report/", "framesift://transcript/"
 TOOL_NAMES = ("list_videos", "watch", "read_transcript", "look", "search_library", "video_info")
 
 Side = Annotated[int, Field(ge=SIDES[0], le=SIDES[1]), WHOLE]
@@ -64,7 +57,13 @@ class VideoTools:
         wanted = contains.casefold()
         videos = [video for video in self.session.videos() if wanted in video.name.casefold()]
         if not videos:
-            return Reply((self._describe_none(contains),))
+            if contains:
+                none = "No name holds this text; call list_videos without `contains`."
+            elif self.session.folders.is_empty:
+                none = "This server was started without folders; only http(s) URLs of videos can be watched."
+            else:
+                none = "There is no video in this server's folders."
+            return Reply((none,))
         lines = [f"{counted(len(videos), 'video')}. {NOTICE}"]
         lines += [self._list_line(video) for video in videos[:limit]]
         if len(videos) > limit:
@@ -120,8 +119,7 @@ class VideoTools:
             parts += [f"[{number}] {times(slot.time_s)}. {_words(slot, prepared.events)}{reason}", image]
         parts.append(
             f"{describe_cost(images)} Cite times as [{cited(selection.slots[0].time_s)}]. Other moments or details: "
-            "look, read_transcript, or watch with from_s and to_s. "
-            f"Report: {REPORT}{self.session.keep(Watched(found.name, question, selection))}"
+            "look, read_transcript, or watch with from_s and to_s."
         )
         return Reply(tuple(parts))
 
@@ -275,13 +273,6 @@ class VideoTools:
         state = "indexed" if self.session.catalog.is_indexed(video) else "not indexed"
         return f"{data(video.name)} {times(facts.duration_s)}, {state}"
 
-    def _describe_none(self, contains: str) -> str:
-        if contains:
-            return "No name holds this text; call list_videos without `contains`."
-        if self.session.folders.is_empty:
-            return "This server was started without folders; only http(s) URLs of videos can be watched."
-        return "There is no video in this server's folders."
-
 
 def definitions(config: AgentConfig | None = None) -> list[ToolDefinition]:
     """The tools' definitions, with the limits of a server's configuration."""
@@ -298,22 +289,6 @@ def call_tool(session: AgentSession, name: str, arguments: Mapping[str, Any], ca
     except StillRunning as running:
         return Reply((_describe_job(running, name),))
     return reply
-
-
-def read_resource(session: AgentSession, uri: str, call: Call) -> Reply:
-    """The words of a video, or the report of a `watch` as HTML."""
-    tools, watched = VideoTools(session, call), session.watched.get(uri.removeprefix(REPORT))
-    try:
-        if uri.startswith(TRANSCRIPT):
-            return tools.read_transcript(unquote(uri.removeprefix(TRANSCRIPT)), limit=sys.maxsize)
-        if watched is None:
-            expected = f"{TRANSCRIPT}VIDEO or {REPORT}ID with the ID of a recent report; call watch again for a new one"
-            raise OptionError(f"there is no resource {uri[:200]!r}; expected {expected}")
-        with tools.about(watched.video) as found, session.work_slots:
-            shown = exhibit(found.path, watched.selection)
-            return Reply((render_report(view_of([shown], [collect_images(shown)], json_text="")),))
-    except StillRunning:
-        raise FramesiftError("this video is not ready yet; read the resource again in a minute") from None
 
 
 def _arguments(tool: str, config: AgentConfig) -> type[BaseModel]:

@@ -12,8 +12,9 @@ import numpy as np
 from framesift._utils.json import load_json
 from framesift._utils.optional import require
 from framesift._utils.records import read_field, shown
+from framesift._utils.settings import check_count
 from framesift._utils.templates import render_notebook
-from framesift.errors import InputError, OptionError
+from framesift.errors import InputError
 from framesift.progress import as_progress
 from framesift.rendering.rendered_selection import (
     Overlay,
@@ -252,8 +253,7 @@ def exhibit(
     if not isinstance(selection, Selection):
         raise InputError(f"the selection is {shown(selection)}; expected what framesift.select returns")
     check_overlay(overlay)
-    if size is not None and (isinstance(size, bool) or not isinstance(size, int) or size < 1):
-        raise OptionError(f"size is {size!r}; expected a number of pixels, at least 1")
+    check_count("size", size)
     if not len(selection):
         raise InputError("the selection has no frames; expected at least one")
     paths = [Path(video)] if isinstance(video, str | os.PathLike) else [Path(one) for one in video]

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 from framesift._utils.files import write_text
 from framesift._utils.json import dump_json
+from framesift._utils.optional import is_installed
 from framesift.errors import FramesiftError, OptionError, PluginError, ReaderError
 from framesift.library.catalog import Catalog, RecentCache
 from framesift.library.files import LibraryVideo, public_message, safe_name
@@ -247,11 +248,8 @@ def check_method(selector: Selector) -> None:
         raise OptionError(
             f"{selector.name} needs a {missing[0]}, which the page can't set; use it from Python or the command line"
         )
-    if "peers" in selector.needs:
-        from importlib.util import find_spec
-
-        if find_spec("pywt") is None or find_spec("scipy") is None:
-            raise OptionError(f"{selector.name} needs more packages: pip install 'framesift[peers]'")
+    if "peers" in selector.needs and not is_installed("pywt", "scipy"):
+        raise OptionError(f"{selector.name} needs more packages: pip install 'framesift[peers]'")
 
 
 def frame_url(video: LibraryVideo, version: str, time_s: float) -> str:

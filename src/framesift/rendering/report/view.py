@@ -10,7 +10,7 @@ from framesift._utils.text import counted, readable
 from framesift._utils.version import __version__
 from framesift.rendering.palette import ROLE_NAMES
 from framesift.rendering.reasons import trace_errors
-from framesift.rendering.rendered_selection import RenderedSelection, ShownVideo
+from framesift.rendering.rendered_selection import RenderedSelection
 from framesift.rendering.thumbnails import ReportImages
 from framesift.selection.explainer import short_clock
 from framesift.selection.trace import RefineTrace, Trace
@@ -36,7 +36,16 @@ def view_of(exhibits: Sequence[RenderedSelection], images: Sequence[ReportImages
             "height": info.height,
             "fps": info.fps,
         },
-        "videos": [_video_row(video) for video in first.videos],
+        "videos": [
+            {
+                "name": readable(video.name),
+                "start_s": video.start_s,
+                "duration_s": video.info.duration_s,
+                # Where a report looks for its file.
+                "beside": [readable(video.name), f"../{readable(video.name)}"],
+            }
+            for video in first.videos
+        ],
         "question": "" if question is None else question.text,
         "options": [] if question is None else [[k, text] for k, text in question.choices.items()],
         "warnings": list(dict.fromkeys(text for exhibit in exhibits for text in exhibit.selection.warnings)),
@@ -48,13 +57,6 @@ def view_of(exhibits: Sequence[RenderedSelection], images: Sequence[ReportImages
         "settings": _settings(exhibits),
         "json": json_text,
     }
-
-
-def _video_row(video: ShownVideo) -> dict[str, Any]:
-    """A video's place on the joint timeline, and where a report looks for its file."""
-    name = readable(video.name)
-    row = {"name": name, "start_s": video.start_s, "duration_s": video.info.duration_s}
-    return row | {"beside": [name, f"../{name}"]}
 
 
 def _curve(basis: Basis | None) -> dict[str, Any]:
@@ -178,7 +180,7 @@ def _settings(exhibits: Sequence[RenderedSelection]) -> list[list[str]]:
         ["encoder", basis.encoder if basis is not None and basis.encoder else "not recorded"],
         ["candidates", str(len(basis.considered)) if basis is not None else "not recorded"],
         ["events", str(len(basis.events)) if basis is not None else "not recorded"],
-        *([] if basis is None or basis.window is None else [["window", window_text(basis.window)]]),
+        *([] if basis is None or basis.window is None else [["window", " – ".join(map(short_clock, basis.window))]]),
         ["overlay", first.overlay + (f", seed {first.seed}" if first.overlay == "shuffled" else "")],
     ]
     for exhibit in exhibits:
@@ -191,8 +193,3 @@ def _settings(exhibits: Sequence[RenderedSelection]) -> list[list[str]]:
     rows += [[name, installed] for name in _PACKAGES if (installed := installed_version(name))]
     rows.append(["Python", platform.python_version()])
     return rows
-
-
-def window_text(window: Sequence[float]) -> str:
-    """The part of a video that was considered: 0:10:00 – 0:25:30."""
-    return " – ".join(short_clock(time_s) for time_s in window)

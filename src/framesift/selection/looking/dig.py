@@ -92,7 +92,10 @@ def dig(
         access.require_calls(len(middles))
         rewards = [_reward(access, index) for index in middles]
     intervals = useful_intervals(rewards, cuts, window=window)
-    indices = Ranking(evidence.relevance).fill(list(dict.fromkeys(spread_over(intervals, size))), size)
+    # Evenly spaced over the intervals put end to end, both ends included.
+    frames = np.concatenate([np.arange(first, last + 1) for first, last in intervals])
+    spread = frames[np.linspace(0, len(frames) - 1, size).astype(int)].tolist()
+    indices = Ranking(evidence.relevance).fill(list(dict.fromkeys(spread)), size)
     rows = [
         {"first": CandidateIndex(a), "last": CandidateIndex(b), "reward": round(float(reward), 2)}
         for (a, b), reward in zip(pairwise(cuts), rewards, strict=True)
@@ -158,9 +161,3 @@ def _reduce_by_mean(values: Array) -> Array:
         values = np.maximum(values - values.mean(), 0)
         if int((values == 0).sum()) == zeros:
             return values
-
-
-def spread_over(intervals: Sequence[tuple[int, int]], size: int) -> list[int]:
-    """Evenly spaced frames of the intervals put end to end, both ends included."""
-    frames = np.concatenate([np.arange(first, last + 1) for first, last in intervals])
-    return frames[np.linspace(0, len(frames) - 1, size).astype(int)].tolist()

@@ -18,7 +18,7 @@ from framesift.selection.looking.access import Access, json_values
 from framesift.selection.scores import Ranking
 from framesift.selection.selector import Count, Positive, Whole, selector
 from framesift.types import Array, Evidence, Selection
-from framesift.types.lookup import Lookup, Part
+from framesift.types.lookup import Lookup
 
 MAX_TRANSCRIPT = 12_000  # characters
 SHORTEST_S = 0.5  # a shorter session of a reply is left out
@@ -103,7 +103,10 @@ def memorycard(
     if budget >= len(evidence):
         return access.select(range(len(evidence)))
     counts = {"fewest": min_sessions, "most": max_sessions, "pool": pool, "per_session": MAX_PER_SESSION}
-    reply = access.ask(*_video_parts(evidence, access, frames), PROMPT.format(**_described(evidence, frames), **counts))
+    shown = evenly_spaced(len(evidence), min(frames, len(evidence))).tolist()
+    times = (f"[{clock(float(evidence.times_s[index]))}]" for index in shown)
+    parts = [part for pair in zip(times, access.images(shown), strict=True) for part in pair]  # each after its time
+    reply = access.ask(*parts, PROMPT.format(**_described(evidence, frames), **counts))
     start_s, end_s = evidence.start_s, evidence.duration_s
     named = read_sessions(reply)
     sessions = repair_sessions(named, end_s, fewest=min_sessions, most=max_sessions, frames=pool, start_s=start_s)
@@ -130,14 +133,6 @@ def draw_cards(relevance: Array, cards: Sequence[int], size: int, temperature: f
     noise = -np.log(np.maximum(-np.log(uniform), np.finfo(np.float64).tiny))
     # The softmax divides all by the same number, which does not change the order.
     return [cards[k] for k in Ranking(relevance[list(cards)] / temperature + noise).order[:size]]
-
-
-def _video_parts(evidence: Evidence, access: Access, count: int) -> list[Part]:
-    """Evenly spaced frames, each after its time."""
-    indices = evenly_spaced(len(evidence), min(count, len(evidence))).tolist()
-    images = access.images(indices)
-    pairs = zip(indices, images, strict=True)
-    return [part for index, image in pairs for part in (f"[{clock(float(evidence.times_s[index]))}]", image)]
 
 
 def _described(evidence: Evidence, count: int) -> dict[str, object]:

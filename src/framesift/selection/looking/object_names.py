@@ -68,7 +68,9 @@ class RuleBasedNamer:
         cues = tuple(phrase for phrase in dict.fromkeys(options) if phrase not in targets)[:MAX_PHRASES]
         relations = []
         for (first, _, end), (second, start, _) in pairwise(phrases):
-            kind = relation_between(stem[end:start])
+            words = stem[end:start].lower()
+            kinds = (kind for kind, names in RELATION_WORDS.items() if re.search(rf"\b(?:{names})\b", words))
+            kind = next(kinds, None)
             if kind and first != second and {first, second} <= set(targets):
                 relations.append(Relation(first, kind, second))
         return Objects(targets, cues, tuple(dict.fromkeys(relations)))
@@ -112,12 +114,6 @@ def noun_phrases(text: str) -> Iterable[tuple[str, int, int]]:
         if phrase and not all(part.group().isdigit() for part in phrase):
             yield " ".join(part.group().lower() for part in phrase), phrase[0].start(), phrase[-1].end()
         run = []
-
-
-def relation_between(words: str) -> RelationKind | None:
-    """Return the kind of relation that the words between two phrases state, the most specific one first."""
-    found = (kind for kind, names in RELATION_WORDS.items() if re.search(rf"\b(?:{names})\b", words.lower()))
-    return next(found, None)
 
 
 def _ends_phrase(word: str) -> bool:
