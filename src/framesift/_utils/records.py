@@ -74,7 +74,9 @@ def shown(value: Any) -> str:
     if isinstance(value, Mapping | list | tuple):
         noun = "an object" if isinstance(value, Mapping) else "a list"
         return f"{noun} of {len(value)}" if value else f"an empty {noun.split()[1]}"
-    text = ascii(value) if isinstance(value, str) and has_lone_surrogates(value) else _quoted(value)
+    if isinstance(value, int) and value.bit_length() > 256:  # Python rejects printing the longest
+        return f"a number of {value.bit_length()} bits"
+    text = ascii(value) if isinstance(value, str) and has_lone_surrogates(value) else printable(repr(value))
     return text if len(text) <= 60 else f"{text[:59]}…"
 
 
@@ -82,12 +84,6 @@ def listed(names: Iterable[Any]) -> str:
     """Names from a file as a message lists them: at most 20, each shortened."""
     short = [printable(str(name))[:40] for name in islice(names, 21)]
     return ", ".join([*short[:20], *["…"] * (len(short) > 20)]) or "nothing"
-
-
-def _quoted(value: Any) -> str:
-    if isinstance(value, int) and value.bit_length() > 256:  # Python rejects printing the longest
-        return f"a number of {value.bit_length()} bits"
-    return printable(repr(value))
 
 
 class _Mismatch(Exception):

@@ -118,7 +118,8 @@ class Dataset:
         check_count("sample", sample)
         if sample is not None:
             # By hash, so that neither the annotation's order nor a random generator's version changes the draw.
-            drawn = set(sorted((item.id for item in items), key=lambda name: _draw_key(name, seed))[:sample])
+            by_draw = sorted(items, key=lambda item: hashlib.sha256(f"{seed}:{item.id}".encode()).hexdigest())
+            drawn = {item.id for item in by_draw[:sample]}
             items = [item for item in items if item.id in drawn]
         return replace(self, items=tuple(items))
 
@@ -208,7 +209,3 @@ def check_spans(spans: Spans, location: str) -> None:
     for start, end in spans:
         if not 0 <= start <= end:
             raise InputError(f"{location} has {start:g} to {end:g} s; expected a start of at least 0 and a later end")
-
-
-def _draw_key(name: str, seed: int) -> str:
-    return hashlib.sha256(f"{seed}:{name}".encode()).hexdigest()

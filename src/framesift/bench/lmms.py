@@ -205,7 +205,7 @@ def question_of(messages: Sequence[ChatMessage], doc: Document) -> Question:
         if all(_normalise(option) in visible for option in question.valid_options):
             return question
         return Question(question.text, ())
-    text = next((text for message in reversed(messages) if (text := _text_of(message)) and _is_user(message)), "")
+    text = next(filter(None, (_text_of(each) for each in reversed(messages) if each.get("role") == "user")), "")
     if not text:
         raise InputError("the messages have a video and no text; expected a question to select frames by")
     parsed = Question(text)
@@ -269,10 +269,6 @@ def _text_of(message: ChatMessage) -> str:
     texts = [part["text"] for part in _parts(message) if part["type"] == "text"]
     content = message.get("content")
     return "\n".join([content] if isinstance(content, str) else texts).strip()
-
-
-def _is_user(message: ChatMessage) -> bool:
-    return message.get("role") == "user"
 
 
 def _normalise(text: str) -> str:

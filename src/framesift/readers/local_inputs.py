@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from framesift._utils.plugins import reason
-from framesift.errors import FramesiftError, InputError, MissingExtra
+from framesift.errors import InputError, MissingExtra
 from framesift.readers.prompts import Prompt
 
 EXTRA = "readers"
@@ -101,13 +101,8 @@ def _load_processor(transformers: Any, folder: Path, kind: str) -> Any:
         }
         loaded = processor.from_args_and_dict([parts.get(part) for part in processor.get_attributes()], settings)
     except ImportError as error:
-        raise _needs_packages(error) from error
+        needed = f"more packages ({reason(error)}): pip install 'framesift[{EXTRA}]'"
+        raise MissingExtra(f"the processor of this model needs {needed}") from error
     except (OSError, ValueError, AttributeError) as error:
         raise InputError(f"{folder} has no processor that can be read ({reason(error)}); download it again") from error
     return loaded
-
-
-def _needs_packages(error: ImportError) -> FramesiftError:
-    return MissingExtra(
-        f"the processor of this model needs more packages ({reason(error)}): pip install 'framesift[{EXTRA}]'"
-    )

@@ -210,7 +210,9 @@ class OpenAIReader:
             self._log_once(f"frames are sent as pictures to {self._server}: {why_not}")
             return None
         # Qwen3-VL merges two frames of a video under the mean of their times; selected frames may be minutes apart.
-        options = _video_options(exhibit, depth=2 if native == "qwen3-vl" else 1)
+        timing = exhibit.video_timing(depth=2 if native == "qwen3-vl" else 1)
+        # Without `num_frames` vLLM keeps the first 32 frames; with `do_sample_frames` it would choose among them again.
+        options = {**timing, "do_sample_frames": False, "num_frames": len(timing["frames_indices"])}
         is_marked = time_format == native != "llava-video"  # by the model's own processor
         return _SentVideo(options, prompt.text if is_marked else prompt.text_after_video)
 
@@ -329,12 +331,3 @@ def _message(prompt: Prompt, jpegs: Sequence[str], video: _SentVideo | None) -> 
         return [{"type": "video_url", "video_url": url}, {"type": "text", "text": video.text}]
     urls = [f"data:image/jpeg;base64,{jpeg}" for jpeg in jpegs]
     return content_parts(prompt.captions, urls, prompt.text_after_images)
-
-
-def _video_options(exhibit: "Exhibit", *, depth: int) -> dict[str, Any]:
-    """vLLM's `media_io_kwargs["video"]` for the frames of an exhibit. depth: how often each frame is repeated.
-
-    Without `num_frames` vLLM keeps the first 32 frames; with `do_sample_frames` it would choose among them again.
-    """
-    timing = exhibit.video_timing(depth=depth)
-    return {**timing, "do_sample_frames": False, "num_frames": len(timing["frames_indices"])}

@@ -12,7 +12,7 @@ from framesift.types import Question
 from framesift.types.question import option_letter
 
 # "A" and "I" are also words: before another word they count as an option only when one of these follows.
-_AFTER_LETTER = "because|since|as|due|is|was|and|or|but|based|which|that|given|according"
+_CLAUSE = re.compile(r"\s+(?:because|since|as|due|is|was|and|or|but|based|which|that|given|according)\b")
 _NEGATION = re.compile(r"\b(?:not|no|none|never|neither|nor|without|except|incorrect|wrong)\b|n['’]t\b|[不没沒無非]")
 # Some servers omit the opening tag; without the closing one the reply was truncated before the answer.
 _THINKING = re.compile(r"\A.*</think(?:ing)?>|<think(?:ing)?>.*", re.DOTALL | re.IGNORECASE)
@@ -92,14 +92,10 @@ def _capitals(text: str, known: Mapping[str, int]) -> set[int]:
     found = set()
     for match in _LETTER.finditer(text):
         letter, rest = match.group(1), text[match.end() :]
-        is_word = letter in "AI" and re.match(r"[ \t]+\w", rest) and not _is_followed_by_clause(rest)
+        is_word = letter in "AI" and re.match(r"[ \t]+\w", rest) and not _CLAUSE.match(rest)
         if letter in known and not is_word:
             found.add(known[letter])
     return found
-
-
-def _is_followed_by_clause(rest: str) -> bool:
-    return re.match(rf"\s+(?:{_AFTER_LETTER})\b", rest) is not None
 
 
 def _match_option_text(text: str, choices: Mapping[int, str]) -> int | None:
