@@ -74,7 +74,7 @@ Shares = dict[str, float]  # by question
 ScoredLine = tuple[str, Shares, Shares]  # label, shares, and those of the baseline it is compared with, if any
 
 
-def main_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> ResultTable:
+def main_table(rows: Sequence[Result]) -> ResultTable:
     """Table 1: a line per reader, method, text mode and budget; each data set's groups and overall."""
     answers = [row for row in rows if row.reader]
     by_dataset = group_by(answers, lambda row: row.dataset)
@@ -98,12 +98,12 @@ def main_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> ResultTable
         "Accuracy (%) by length of video",
         ("Reader and method", "Text", "Frames", *(group for own in groups.values() for group in own), *COUNTS),
         body,
-        (INTERVALS, *notes),
+        (INTERVALS,),
         (*[BLANK] * 3, *heads, *[BLANK] * 3),
     )
 
 
-def stages_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> ResultTable:
+def stages_table(rows: Sequence[Result]) -> ResultTable:
     """Table 2: uniform, GCR without each stage, and GCR; each budget's groups. Rows of one data set and reader."""
     parts = {(part[0].variant, part[0].budget): part for part in by_setting(rows)}
     budgets = sorted({budget for _, budget in parts})
@@ -118,12 +118,12 @@ def stages_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> ResultTab
         "Contribution of each stage, accuracy (%)",
         ("Variant", *groups * len(budgets), *COUNTS),
         bold_best(lines, range(1, 1 + len(budgets) * len(groups))),
-        (INTERVALS, *notes),
+        (INTERVALS,),
         (BLANK, *((counted(budget, "frame"), len(groups)) for budget in budgets), *[BLANK] * 3),
     )
 
 
-def text_modes_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> ResultTable:
+def text_modes_table(rows: Sequence[Result]) -> ResultTable:
     """Table 3: the text modes, with the gain over visual-only. Rows of one data set, reader, method, budget."""
     modes = group_by(rows, lambda row: row.text_mode)
     answered = _answered(modes)
@@ -139,10 +139,10 @@ def text_modes_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> Resul
         for mode in ranked(modes, list(TEXT_MODE_TITLES))
     ]
     columns = ("Input", "Accuracy (%)", "Gain (pp)", "p (Holm)", "Verdict", "Not shared", *COUNTS)
-    return ResultTable("text-modes", "Text modes", columns, bold_best(lines, [1]), (INTERVALS, PAIRED, *notes))
+    return ResultTable("text-modes", "Text modes", columns, bold_best(lines, [1]), (INTERVALS, PAIRED))
 
 
-def efficiency_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> ResultTable:
+def efficiency_table(rows: Sequence[Result]) -> ResultTable:
     """Table 4: seconds per question in the paper's two parts, frames scored, memory and accuracy, by method."""
     lines = []
     for variant, answered in by_variant([row for row in rows if not row.error]).items():
@@ -173,13 +173,12 @@ def efficiency_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> Resul
             INTERVALS,
             "D.+Feat.: decoding and encoding, each video's total divided by its questions. Score+Sel.: from the "
             "question's text to the selected frames. Times are of one machine: compare only within the table.",
-            *notes,
         ),
         (BLANK, ("Latency (s/question)", 3), ("Peak memory (GiB)", 2), ("Frames", 2), BLANK, BLANK),
     )
 
 
-def categories_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> ResultTable:
+def categories_table(rows: Sequence[Result]) -> ResultTable:
     """Each category's accuracy by method. Rows of one data set, reader and budget."""
     scores = {variant: score_categories(part) for variant, part in by_variant(rows).items()}
     names = sorted({name for of_variant in scores.values() for name in of_variant})
@@ -197,10 +196,10 @@ def categories_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> Resul
         lines.append([TableCell(MEAN), EMPTY, *means])
     small = "Small categories have wide intervals: do not interpret differences without them."
     title, names_of_columns = "Accuracy (%) by category", ("Category", "n", *scores)
-    return ResultTable("categories", title, names_of_columns, lines, (INTERVALS, small, *notes))
+    return ResultTable("categories", title, names_of_columns, lines, (INTERVALS, small))
 
 
-def gains_table(rows: Sequence[Result], notes: Sequence[str] = (), *, baseline: str) -> ResultTable:
+def gains_table(rows: Sequence[Result], *, baseline: str) -> ResultTable:
     """Figure 4 as numbers: each category's paired difference from the baseline. Rows of one text mode and budget."""
     variants = by_variant(rows)
     base = variants.pop(baseline, [])
@@ -216,10 +215,10 @@ def gains_table(rows: Sequence[Result], notes: Sequence[str] = (), *, baseline: 
         lines.append(line)
     title, heads = f"Gains over {baseline} by category (pp)", [(variant, 2) for variant in variants]
     columns = ("Category", *("Difference", "n") * len(variants))
-    return ResultTable("gains", title, columns, lines if variants else [], (GAINS, *notes), (BLANK, *heads))
+    return ResultTable("gains", title, columns, lines if variants else [], (GAINS,), (BLANK, *heads))
 
 
-def pairs_table(rows: Sequence[Result], notes: Sequence[str] = (), *, against: str | None = None) -> ResultTable:
+def pairs_table(rows: Sequence[Result], *, against: str | None = None) -> ResultTable:
     """Every pair of methods, or each versus one. Rows of one data set, reader and budget."""
     variants = _answered(by_variant(rows))
     pairs = compare_all(variants, against=against) if against is None or against in variants else []
@@ -234,16 +233,16 @@ def pairs_table(rows: Sequence[Result], notes: Sequence[str] = (), *, against: s
         for pair in pairs
     ]
     columns = ("Method", "against", "Difference (pp)", "p (Holm)", "Verdict", "Not shared", "n", "p")
-    return ResultTable("pairs", "Paired differences", columns, lines, (INTERVALS, PAIRED, *notes))
+    return ResultTable("pairs", "Paired differences", columns, lines, (INTERVALS, PAIRED))
 
 
-def sensitivity_table(rows: Sequence[Result], notes: Sequence[str] = ()) -> ResultTable:
+def sensitivity_table(rows: Sequence[Result]) -> ResultTable:
     """Figure 5 as numbers: each setting of a method's options versus its defaults."""
-    table = pairs_table(rows, notes, against=next(row.variant for row in rows if not row.options))
+    table = pairs_table(rows, against=next(row.variant for row in rows if not row.options))
     return replace(table, name="sensitivity", title="Settings versus the defaults")
 
 
-def evidence_table(summaries: Mapping[str, EvidenceSummary], notes: Sequence[str] = ()) -> ResultTable:
+def evidence_table(summaries: Mapping[str, EvidenceSummary]) -> ResultTable:
     """Evidence scores without a reader, a line per selection."""
     lines = [
         [
@@ -262,12 +261,10 @@ def evidence_table(summaries: Mapping[str, EvidenceSummary], notes: Sequence[str
         "scene: frames inside a true scene; Scene hits: scenes with a frame; Unified: KFS-Bench's score (its geometric "
         "mean). Unannotated: questions without a moment, not in n."
     )
-    return ResultTable("evidence", "Evidence without a reader", columns, lines, (INTERVALS, described, *notes))
+    return ResultTable("evidence", "Evidence without a reader", columns, lines, (INTERVALS, described))
 
 
-def positions_table(
-    lines: Sequence[ScoredLine], items: Sequence[Item], score: str, baseline: str, notes: Sequence[str]
-) -> ResultTable:
+def positions_table(lines: Sequence[ScoredLine], items: Sequence[Item], score: str, baseline: str) -> ResultTable:
     """The score of each line by number of evidence positions, with paired differences; no row if all have the same.
 
     score: the name of the shares. Differences between selectors change sign with the positions: one moment asks for
@@ -293,15 +290,15 @@ def positions_table(
                 TableCell.count(len(ids)),
             ]
         rows.append(cells)
+    title = f"{score} by number of evidence positions"
     return ResultTable(
-        "positions",
-        f"{score} by number of evidence positions",
+        f"positions {title}",
+        title,
         ("Method", *(f"{score} (%)", f"− {baseline} (pp)", "n") * len(groups)),
         rows if len(groups) > 1 else [],
         (
             "In brackets: 95 % intervals clustered by video. Positions: annotated moments of the question. Differences "
             f"from {baseline} are paired, on the questions that both have, with intervals by a bootstrap over videos.",
-            *notes,
         ),
         (BLANK, *((POSITIONS[group], 3) for group in groups)),
     )

@@ -26,7 +26,7 @@ PAGE, HEADING = "report.md", "# Results\n"
 MOST_NAMES = 10  # of videos in one line
 BASELINE = "uniform"
 FAMILIES: Mapping[str, Mapping[str, str]] = {"videomme": VIDEOMME_FAMILIES}
-TableLayout = Callable[[Sequence[Result], Sequence[str]], ResultTable]
+TableLayout = Callable[[Sequence[Result]], ResultTable]
 PlotParts = tuple[str, Sequence[str], Mapping[str, Any], Callable[..., None]]  # title, notes, panels, how one is drawn
 PositionLines = tuple[str, str, list[Result], list[layouts.ScoredLine]]  # name of the score, title, rows, lines
 # Fields that must be equal for two rows to be compared, besides those of the comparison; `uniform` may take its frames
@@ -93,10 +93,16 @@ def write_report(
 def make_tables(results: Results, baseline: str = BASELINE) -> Iterator[ResultTable]:
     """The tables of these rows, each with the provenance of its rows in its notes; the main one first."""
     for title, rows, make in _layouts(results.rows, baseline):
-        table = make(rows, describe(rows, results.runs))
+        table = make(rows)
         if table.rows:
-            full_title = f"{table.title}: {title}" if title else table.title
-            yield replace(table, name=_slug(f"{table.name} {title}"), title=full_title)
+            yield _described(table, title, rows, results)
+
+
+def _described(table: ResultTable, title: str, rows: Sequence[Result], results: Results) -> ResultTable:
+    """The table with this title behind its own, and the provenance of its rows."""
+    notes = (*table.notes, *describe(rows, results.runs))
+    full_title = f"{table.title}: {title}" if title else table.title
+    return replace(table, name=_slug(f"{table.name} {title}"), title=full_title, notes=notes)
 
 
 def _layouts(all_rows: Sequence[Result], baseline: str) -> Iterator[tuple[str, Sequence[Result], TableLayout]]:
@@ -156,9 +162,7 @@ def evidence_tables(results: Results, datasets: Iterable[Dataset]) -> Iterator[R
             label = [first.variant, counted(first.budget, "frame"), *layouts.conditions(first, sides)]
             summaries[", ".join(label)] = score_selections(dataset.items, _frames(selected))[1]
         if summaries:
-            table = layouts.evidence_table(summaries, describe(rows, results.runs))
-            name = _slug(f"evidence {dataset.name}")
-            yield replace(table, name=name, title=f"{table.title}: {dataset.name}")
+            yield _described(layouts.evidence_table(summaries), dataset.name, rows, results)
 
 
 def position_tables(results: Results, datasets: Iterable[Dataset], baseline: str) -> Iterator[ResultTable]:
@@ -166,9 +170,9 @@ def position_tables(results: Results, datasets: Iterable[Dataset], baseline: str
     for dataset in datasets:
         own = [row for row in results.rows if row.dataset == dataset.name and not row.error and not row.options]
         for score, title, rows, lines in (*_accuracy_lines(own, baseline), _evidence_lines(own, dataset, baseline)):
-            table = layouts.positions_table(lines, dataset.items, score, baseline, describe(rows, results.runs))
+            table = layouts.positions_table(lines, dataset.items, score, baseline)
             if table.rows:
-                yield replace(table, name=_slug(f"positions {table.title} {title}"), title=f"{table.title}: {title}")
+                yield _described(table, title, rows, results)
 
 
 def _accuracy_lines(rows: Sequence[Result], baseline: str) -> Iterator[PositionLines]:

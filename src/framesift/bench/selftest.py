@@ -83,8 +83,9 @@ def run_selftest(
     notes = describe(results.rows, results.runs)
     hits = evidence_hits(results.rows, dataset)
     write_report(results, folder / "report", datasets=[dataset], with_plots=False)
-    answers = main_table(results.rows, (WEAK, *notes))
-    answers = replace(answers, name="answers", title="Accuracy of the similarity reader (%)")
+    answers = main_table(results.rows)
+    title = "Accuracy of the similarity reader (%)"
+    answers = replace(answers, name="answers", title=title, notes=(*answers.notes, WEAK, *notes))
     return Outcome(
         (hits_table(hits, dataset, notes), answers), tuple(verdicts(hits, dataset)), time.perf_counter() - started
     )

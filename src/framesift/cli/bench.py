@@ -353,7 +353,8 @@ def _score_selections(args: argparse.Namespace) -> int:
         if past_end := count_past_end(dataset.items, times):
             notes.append(f"{path}: {counted(past_end, 'question')} with a frame after the end of the video")
     described = f"data: {dataset.name}, {counted(len(dataset), 'question')}, fingerprint {dataset.fingerprint}"
-    table = evidence_table(summaries, (*notes, f"command: {_command_line(args)}", described))
+    table = evidence_table(summaries)
+    table = replace(table, notes=(*table.notes, *notes, f"command: {_command_line(args)}", described))
     if args.json:
         print_json(_table_values(table))
     else:
