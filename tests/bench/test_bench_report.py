@@ -49,9 +49,9 @@ def test_every_table_notes_its_provenance(report):
         assert all(part in notes for part in PROVENANCE)
 
 
-def test_every_table_is_written_in_two_formats_beside_its_provenance(report):
+def test_every_table_is_written_in_three_formats_beside_its_provenance(report):
     endings = Counter(path.suffix for path in report.files if path.parent.name == "tables")
-    assert endings == dict.fromkeys((".md", ".csv", ".txt"), len(report.tables))
+    assert endings == dict.fromkeys((".md", ".csv", ".tex", ".txt"), len(report.tables))
 
 
 def test_every_csv_is_a_header_with_distinct_names_and_rows_of_the_same_length(report):

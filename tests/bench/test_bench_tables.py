@@ -36,6 +36,18 @@ def test_csv_has_numbers_unrounded_and_their_bounds_in_columns():
     assert lines[2] == ["a|b", "", "", ""]
 
 
+def test_latex_escapes_what_it_would_read_and_keeps_the_hyphens_of_a_command():
+    text = table().to_latex()
+    assert r"gcr\_1 & \textbf{64.25} {\scriptsize (60.0 -- 69.0)} \\" in text
+    assert r"\caption{Accuracy (\%)}" in text and r"x -{}-data D" in text
+
+
+def test_latex_has_as_many_cells_in_every_line():
+    text = layouts.main_table(answers() + answers("uniform", dataset="videomme")).to_latex()
+    body = [line for line in text.splitlines() if line.endswith(r"\\") and "multicolumn" not in line and "&" in line]
+    assert len({line.count("&") for line in body}) == 1
+
+
 def test_best_of_a_column_is_bold_and_an_only_one_is_not():
     cells = [[TableCell.plain(1.0), EMPTY], [TableCell.plain(2.0), TableCell.plain(5.0)]]
     made = bold_best(cells, [0, 1])

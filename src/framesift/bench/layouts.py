@@ -83,7 +83,9 @@ def main_table(rows: Sequence[Result]) -> ResultTable:
     sides = differing([rows[0] for line in lines for rows in line.values()], _SIDES)
     width = sum(map(len, groups.values()))
     body: list[Line] = []
+    rules = set()
     for _, block in groupby(lines, lambda line: values_of(_first(line), ("reader", "budget"))):
+        rules.add(len(body))
         cells = []
         for line in block:
             first = _first(line)
@@ -100,6 +102,7 @@ def main_table(rows: Sequence[Result]) -> ResultTable:
         body,
         (INTERVALS,),
         (*[BLANK] * 3, *heads, *[BLANK] * 3),
+        rules,
     )
 
 

@@ -102,6 +102,7 @@ def evidence_hits(rows: Sequence[Result], dataset: Dataset) -> Hits:
 
 def hits_table(hits: Hits, dataset: Dataset, notes: Sequence[str] = ()) -> ResultTable:
     lines: list[list[TableCell]] = []
+    rules = []
     for budget in sorted({budget for _, budget in hits}):
         block = []
         for variant in VARIANTS:
@@ -111,10 +112,11 @@ def hits_table(hits: Hits, dataset: Dataset, notes: Sequence[str] = ()) -> Resul
                 hits_of_items = [hits[variant, budget][item.id] for item in items]
                 cells.append(TableCell.percent(share_interval(hits_of_items, [item.video_id for item in items])))
             block.append([*cells, TableCell.count(len(dataset))])
+        rules.append(len(lines))
         lines += bold_best(block, range(2, 3 + len(KINDS)))
     columns = ("Method", "Frames", *KINDS, OVERALL, "n")
     title = "Evidence of the synthetic benchmark found (%)"
-    return ResultTable("found", title, columns, lines, (NOTE, *notes))
+    return ResultTable("found", title, columns, lines, (NOTE, *notes), rules=rules)
 
 
 def verdicts(hits: Hits, dataset: Dataset) -> list[dict[str, Any]]:

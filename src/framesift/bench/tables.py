@@ -1,8 +1,8 @@
-"""Tables, written as Markdown or CSV, with intervals and notes."""
+"""Tables, written as Markdown, CSV or LaTeX, with intervals and notes."""
 
 import csv
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 
 from framesift.bench.metrics import minus, signed
@@ -53,7 +53,7 @@ EMPTY = TableCell("–")
 
 @dataclass(frozen=True)
 class ResultTable:
-    """A table. head: (label, number of columns) pairs above the columns, or none."""
+    """A table. head: (label, number of columns) pairs above the columns, or none. rules: rows preceded by a line."""
 
     name: str
     title: str
@@ -61,6 +61,7 @@ class ResultTable:
     rows: Sequence[Sequence[TableCell]]
     notes: Sequence[str]
     head: Sequence[tuple[str, int]] = ()
+    rules: Collection[int] = ()
 
     def to_markdown(self) -> str:
         names = self._flat_columns()
@@ -91,6 +92,29 @@ class ResultTable:
         """The title and the notes, a line each."""
         return "".join(f"{' '.join(note.split())}\n" for note in (self.title, *self.notes))
 
+    def to_latex(self) -> str:
+        """LaTeX for booktabs, with the notes as comments before and as small print below."""
+        count = len(self.columns)
+        lines = [f"% {' '.join(note.split())}" for note in self.notes]
+        lines += [r"\begin{table*}[t]", r"  \centering", f"  \\caption{{{_latex_text(self.title)}}}"]
+        lines += [f"  \\label{{tab:{self.name}}}", r"  \resizebox{\textwidth}{!}{%"]
+        lines += [f"  \\begin{{tabular}}{{l{'c' * (count - 1)}}}", r"    \toprule"]
+        if self.head:
+            spans = [
+                f"\\multicolumn{{{n}}}{{c}}{{\\textbf{{{_latex_text(label)}}}}}" if n > 1 or label else ""
+                for label, n in self.head
+            ]
+            lines.append("    " + " & ".join(spans) + r" \\")
+        lines.append("    " + " & ".join(f"\\textbf{{{_latex_text(name)}}}" for name in self.columns) + r" \\")
+        lines.append(r"    \midrule")
+        for k, row in enumerate(self.rows):
+            if k in self.rules and k:
+                lines.append(r"    \midrule")
+            lines.append("    " + " & ".join(_latex_cell(cell) for cell in row) + r" \\")
+        lines += [r"    \bottomrule", r"  \end{tabular}}"]
+        lines += [f"  \\\\{{\\scriptsize {_latex_text(note)}}}" for note in self.notes]
+        return "\n".join([*lines, r"\end{table*}"]) + "\n"
+
     def _flat_columns(self) -> list[str]:
         """Column names joined with the labels above them, for formats with one header line."""
         over = [label for label, span in self.head for _ in range(span)] or [""] * len(self.columns)
@@ -101,6 +125,7 @@ FORMATS: dict[str, Callable[[ResultTable], str]] = {
     "md": ResultTable.to_markdown,
     "csv": ResultTable.to_csv,
     "provenance.txt": ResultTable.to_provenance,
+    "tex": ResultTable.to_latex,
 }
 
 
@@ -126,3 +151,36 @@ def _markdown_text(text: str) -> str:
 def _markdown_cell(cell: TableCell) -> str:
     text = f"**{_markdown_text(cell.text)}**" if cell.bold else _markdown_text(cell.text)
     return text if cell.bounds is None else f"{text} ({cell.bounds[0]} … {cell.bounds[1]})"
+
+
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "&": r"\&",
+    "%": r"\%",
+    "$": r"\$",
+    "#": r"\#",
+    "_": r"\_",
+    "{": r"\{",
+    "}": r"\}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "−": "$-$",
+    "…": r"\dots{}",
+    "–": "--",
+    "α": r"$\alpha$",
+    "×": r"$\times$",
+}
+
+
+def _latex_text(text: str) -> str:
+    # LaTeX would turn the two hyphens of a flag into a dash.
+    words = " ".join(text.split()).split("--")
+    return "-{}-".join("".join(_LATEX.get(c, c) for c in part) for part in words)
+
+
+def _latex_cell(cell: TableCell) -> str:
+    text = f"\\textbf{{{_latex_text(cell.text)}}}" if cell.bold else _latex_text(cell.text)
+    if cell.bounds is None:
+        return text
+    low, high = (_latex_text(bound) for bound in cell.bounds)
+    return f"{text} {{\\scriptsize ({low} -- {high})}}"
