@@ -3,8 +3,9 @@
     python benchmarks/faults.py [--kinds subtitles,videos-h264,…] [--count N] [--seed S] [--jobs J] [--out FILE.json]
 
 Tries run in worker processes, so that a crash of the interpreter or a try of more than 60 seconds is counted and the
-rest goes on. Prints the table of docs/reliability.md; --out keeps the traceback of every failure. The same seed gives
-the same faults, except for the moments at which processes are killed. Without --count each kind has its full number.
+rest goes on. Prints the table of benchmarks/results/reliability.md; --out keeps the traceback of every failure. The
+same seed gives the same faults, except for the moments at which processes are killed. Without --count each kind has its
+full number.
 """
 
 import argparse

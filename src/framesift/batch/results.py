@@ -265,7 +265,7 @@ def _files(paths: Sequence[str | os.PathLike[str]]) -> list[Path]:
 
 
 def _record(line: bytes, location: str) -> Result | Run:
-    """The record of a line; InputError if it is none."""
+    """Read the record of a line; raise InputError if the line has no valid record."""
     value = read_value(Mapping[str, Any], load_json(line, location, "a result or a run"), location)
     schema = value.get("schema")
     if schema == RUN_SCHEMA:

@@ -80,7 +80,7 @@ class Downloads:
         return found
 
     def fetch(self, url: str, progress: Progress) -> None:
-        """Download a video; InputError if it is none, too large, or at a private address."""
+        """Download a video; raise InputError if it is too large, at a private address, or not a video."""
         place = self.folder / hashlib.blake2b(url.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
         with atomic_folder(place, replace=True) as partial:
             path = self._fetch_file(url, partial, progress)

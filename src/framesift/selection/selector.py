@@ -179,7 +179,7 @@ def from_plugin(plugin: Plugin) -> Selector:
 
 
 def _check_result(selection: Any, name: str, evidence: Evidence, budget: int) -> Selection:
-    """The selection with plain numbers; an InputError if it is none of this evidence."""
+    """Return the selection with plain numbers; raise InputError if it does not fit this evidence."""
     if not isinstance(selection, Selection):
         raise InputError(f"{name} returned a {type(selection).__name__}; expected a Selection")
     indices = [int(index) for index in selection.indices]

@@ -1,7 +1,7 @@
 """Visual demand d_q: whether a question asks about what is visible or about speech, by keyword rules on its stem.
 
 The paper's rules are in a supplement that is not public; these are ours, in the tables below.
-docs/concepts/method.md reports how well they separate LongVideoBench's questions and a list of typed ones.
+benchmarks/results/visual_demand.md reports how well they separate LongVideoBench's questions and a list of typed ones.
 """
 
 import re

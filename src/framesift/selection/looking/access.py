@@ -24,7 +24,7 @@ CAPTION_PROMPT = (
 )
 LONGEST_SIDE = 448  # of the frames that are described, in pixels
 MAX_CHARACTERS = 400  # of a description; a model that rambles must not fill the next prompt
-MAX_JSON_STARTS = 100  # brackets tried in vain as the start of a reply's JSON, so that the work stays linear
+MAX_JSON_STARTS = 100  # brackets tried without success as the start of a reply's JSON, so that the work stays linear
 
 # Width and height of one frame in a grid, and of one that is looked at alone, as in T*.
 CELL_SIZE = (200, 95)

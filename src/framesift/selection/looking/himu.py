@@ -237,7 +237,7 @@ def match_words(query: str, text: str) -> float:
 
 
 def read_tree(value: object, experts: Sequence[str], depth: int = 0) -> Tree | None:
-    """The tree of a JSON value {"op", "children"} or {"op": "LEAF", "expert", "query"}; None if it is none.
+    """The tree of a JSON value {"op", "children"} or {"op": "LEAF", "expert", "query"}; None if it is not valid.
 
     Leaves of other experts are left out, with the branches that become empty; a branch of one child is that child.
     RIGHT_AFTER with more than two children is nested from the right.

@@ -35,7 +35,7 @@ def t_star(
     and the target is found if the confidence there is above the threshold. Targets weigh 1, cues 0.5; the best quarter
     of a grid spreads to 5 neighbours on each side; the next grid is drawn by a smoothing spline over the searched
     frames. seed: of the draws, as `numpy.random.seed` of the original. detector: a name or an object, see
-    docs/selectors.md.
+    docs/looking-selectors.md.
 
     Differs: with fewer frames than a grid has cells, and with fewer frames with a score than the budget, the original
     raises an error; here cells stay black, and frames without a score share what is left.
