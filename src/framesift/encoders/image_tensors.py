@@ -14,7 +14,7 @@ import numpy as np
 
 from framesift.encoders.base import check_image, to_rgb
 from framesift.types.vectors import Array
-from framesift.video.resampling import Filter, filter_matrix
+from framesift.video.resampling import Filter, resize_axis
 
 Size = tuple[int, int]  # height, width
 Resample = Literal["bicubic", "bilinear"]
@@ -94,23 +94,9 @@ def resize_images(pixels: Any, size: Size, resample: Resample = "bicubic") -> An
     # In float16 the levels are exact and the weights nearly so; products of float32 would take far longer on a GPU.
     values = pixels.to(torch.float16 if pixels.is_cuda else torch.float32)
     kind: Filter = "pillow bicubic" if resample == "bicubic" else "pillow bilinear"
-    height, width = pixels.shape[-2:]
-    if size[1] != width:
-        values = _whole_levels(values @ _matrix(width, size[1], kind, values.device, values.dtype).T)
-    if size[0] != height:
-        values = _whole_levels(_matrix(height, size[0], kind, values.device, values.dtype) @ values)
+    for axis in (-1, -2):
+        values = resize_axis(values, axis, size[axis], kind).add_(0.5).floor_().clamp_(0, 255)
     return values.float()
-
-
-@lru_cache(maxsize=64)
-def _matrix(size: int, target: int, kind: Filter, device: Any, dtype: Any) -> Any:
-    import torch
-
-    return torch.from_numpy(filter_matrix(size, target, kind)).to(device, dtype)
-
-
-def _whole_levels(values: Any) -> Any:
-    return values.add_(0.5).floor_().clamp_(0, 255)
 
 
 def _as_array(image: Any) -> Array:

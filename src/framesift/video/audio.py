@@ -154,10 +154,8 @@ def _choose_stream(container: av.container.InputContainer, language: str | None)
     asked = [s for s in usable if language and (s.language or "")[:2].lower() == language[:2].lower()]
     default = [s for s in usable if s.disposition & Disposition.default]
     best = container.streams.best("audio")
-    for choice in (asked, default, usable):
-        if choice:
-            return next((s for s in choice if best is not None and s.index == best.index), choice[0])
-    return None
+    choice = asked or default or usable
+    return next((s for s in choice if best is not None and s.index == best.index), choice[0] if choice else None)
 
 
 def loudness(samples: Array) -> Array:

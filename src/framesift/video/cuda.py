@@ -25,7 +25,7 @@ from framesift.video.colour import HLG, PQ, Orientation, read_orientation
 from framesift.video.container import LARGE_PIXELS, OpenedVideo, open_video
 from framesift.video.decoding import INDEXED
 from framesift.video.planes import PlaneConverter, PlaneLayout
-from framesift.video.resampling import filter_matrix
+from framesift.video.resampling import resize_axis
 
 # Decoder sessions at a time, as many as an H200 has decoding units. Each takes memory of the host, 9 bytes per pixel in
 # the driver and, in FFmpeg's decoders, 4 (H.264) or 6 (HEVC), so that large frames of HEVC, which take less time, get
@@ -193,16 +193,8 @@ def shrink_images(images: Any) -> Any:
 
     values = images.permute(0, 3, 1, 2).float()
     for size, axis in zip(SMALL_SIZE, (-1, -2), strict=True):
-        table = _box_table(values.shape[axis], size, values.device)
-        values = (values @ table.T if axis == -1 else table @ values).add_(0.5).floor_()
+        values = resize_axis(values, axis, size, "pillow box").add_(0.5).floor_()
     return values.permute(0, 2, 3, 1).to(torch.int16)
-
-
-@cache
-def _box_table(size: int, target: int, device: Any) -> Any:
-    import torch
-
-    return torch.from_numpy(filter_matrix(size, target, "pillow box")).to(device)
 
 
 def _hwaccel(number: int) -> HWAccel:

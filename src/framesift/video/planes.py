@@ -5,13 +5,14 @@ even width they differ by up to 3 levels of 255. Resizing is a product with a ma
 """
 
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from framesift.types.vectors import Array
 from framesift.video.colour import HIGH_DEFINITION, Orientation, shrunk_size, square_pixel_size
-from framesift.video.resampling import Filter, filter_matrix
+from framesift.video.resampling import Filter, resize_axis
 
 # (Kr, Kb) by the numbers of ITU-T H.273.
 _BT709, _BT601 = (0.2126, 0.0722), (0.299, 0.114)
@@ -55,7 +56,6 @@ class PlaneConverter:
         self._short_side = short_side
         self._chroma_at = 0.25 if codec in LEFT_CHROMA else 0.5
         self._dtype = dtype
-        self._tables: dict[tuple[Any, ...], Any] = {}
 
     def convert(self, luma: Any, chroma: Any, layout: PlaneLayout) -> Any:
         """The images, a tensor, of luma (N, H, W) and chroma (N, 2, H / 2, W / 2): uint8 or uint16 tensors."""
@@ -73,7 +73,7 @@ class PlaneConverter:
         planes = torch.empty((count, 3, height, width), device=luma.device)
         planes[:, 0] = luma
         planes[:, 1:].view(count, 2, height, -1, pair).copy_(chroma[..., None])
-        matrix, offset = self._colour_matrix(layout, rows >= HIGH_DEFINITION, luma.device)
+        matrix, offset = _colour_tensors(layout.colorspace, rows >= HIGH_DEFINITION, layout.is_full_range, luma.device)
         if pair == 2:
             rgb = _rounded_rgb(planes, matrix, offset)
         else:
@@ -88,31 +88,7 @@ class PlaneConverter:
         kind, across_at = how
         # 16 bits do not fit into float16.
         values = planes.to(dtype) if bits == 8 else (planes.to(torch.float32) * 2.0 ** (8 - bits)).to(dtype)
-        down = self._table((planes.shape[-2], size[0], kind, 0.5), values)
-        across = self._table((planes.shape[-1], size[1], kind, across_at), values)
-        if down is not None:
-            values = down @ values
-        return values if across is None else values @ across.T
-
-    def _colour_matrix(self, layout: PlaneLayout, is_large: bool, device: Any) -> tuple[Any, Any]:
-        """(3, 3) and (3, 1) float32: from luma and chroma to RGB, in levels from 0 to 255, not clipped."""
-        import torch
-
-        key = ("colours", layout.colorspace, layout.is_full_range, is_large)
-        if key not in self._tables:
-            matrix, offset = rgb_matrix(layout.colorspace, is_large, layout.is_full_range)
-            self._tables[key] = (torch.from_numpy(matrix).to(device), torch.from_numpy(offset).to(device))
-        return self._tables[key]
-
-    def _table(self, key: tuple[int, int, Filter, float], like: Any) -> Any:
-        """The filter matrix on the device of `like`; None if it would change nothing."""
-        import torch
-
-        if key not in self._tables:
-            matrix = filter_matrix(*key)
-            is_identity = matrix.shape[0] == matrix.shape[1] and np.array_equal(matrix, np.eye(len(matrix)))
-            self._tables[key] = None if is_identity else torch.from_numpy(matrix).to(like.device, like.dtype)
-        return self._tables[key]
+        return resize_axis(resize_axis(values, -2, size[0], kind), -1, size[1], kind, across_at)
 
 
 def _rounded_rgb(planes: Any, matrix: Any, offset: Any) -> Any:
@@ -129,6 +105,13 @@ def _rounded_rgb(planes: Any, matrix: Any, offset: Any) -> Any:
     return (
         torch.stack((luma + (v * weights[0, 2]).floor_(), luma + green, luma + (u * weights[2, 1]).floor_()), 1) - 0.5
     )
+
+
+@lru_cache(maxsize=64)
+def _colour_tensors(colorspace: int, is_large: bool, is_full_range: bool, device: Any) -> list[Any]:
+    import torch
+
+    return [torch.from_numpy(array).to(device) for array in rgb_matrix(colorspace, is_large, is_full_range)]
 
 
 def rgb_matrix(colorspace: int, is_large: bool, is_full_range: bool) -> tuple[Array, Array]:

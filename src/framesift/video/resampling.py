@@ -1,7 +1,7 @@
 """Resizing as products with matrices, one for each axis, which a GPU computes far faster than filters of its own."""
 
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 
@@ -11,7 +11,6 @@ from framesift.types.vectors import Array
 Filter = Literal["sws bicubic", "sws bilinear", "nearest", "pillow bicubic", "pillow bilinear", "pillow box"]
 
 
-@lru_cache(maxsize=64)
 def filter_matrix(size: int, target: int, kind: Filter, at: float = 0.5) -> Array:
     """(target, size) float32 that resizes `size` samples. Shrinking widens the filter, which avoids aliasing.
 
@@ -40,6 +39,23 @@ def filter_matrix(size: int, target: int, kind: Filter, at: float = 0.5) -> Arra
     weights /= weights.sum(axis=1, keepdims=True)
     np.add.at(matrix, (np.arange(target)[:, None], places.clip(0, size - 1)), weights)
     return matrix.astype(np.float32)
+
+
+def resize_axis(values: Any, axis: int, target: int, kind: Filter, at: float = 0.5) -> Any:
+    """A tensor of floats with its axis -1 or -2 resized to `target` samples."""
+    table = _filter_tensor(values.shape[axis], target, kind, at, values.device, values.dtype)
+    if table is None:
+        return values
+    return values @ table.T if axis == -1 else table @ values
+
+
+@lru_cache(maxsize=64)
+def _filter_tensor(size: int, target: int, kind: Filter, at: float, device: Any, dtype: Any) -> Any:
+    """The filter matrix on a device; None if it would change nothing."""
+    import torch
+
+    matrix = filter_matrix(size, target, kind, at)
+    return None if np.array_equal(matrix, np.eye(size)) else torch.from_numpy(matrix).to(device, dtype)
 
 
 def _bicubic(x: Array, c: float) -> Array:
