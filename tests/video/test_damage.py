@@ -143,16 +143,6 @@ def test_truncated_file_is_reported(tmp_path, name, container, sound_s):
     assert any("cut short" in warning for warning in run.warnings), run.warnings
 
 
-@pytest.mark.parametrize("name", ["cut.mkv", "cut.webm"])
-def test_matroska_file_without_its_last_frames_is_reported(tmp_path, name):
-    codec, options = ("libvpx-vp9", {"deadline": "realtime", "cpu-used": "8"}) if "webm" in name else ("libx264", X264)
-    path = Clip(codec, options, ticks=range(50)).write(tmp_path / name)
-    assert sample(path).warnings == []
-    path.write_bytes(path.read_bytes()[:-200])
-    (warning,) = sample(path).warnings
-    assert warning.startswith("the file is cut short: its data end within a packet")
-
-
 @pytest.mark.parametrize("name", ["long.mkv", "long.mp4", "long.ts"])
 def test_audio_after_the_last_frame_is_not_a_truncated_file(tmp_path, name):
     path = Clip(options={**X264, "bf": "0"}, ticks=range(100), sound_s=9.0).write(tmp_path / name)

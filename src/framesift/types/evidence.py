@@ -144,29 +144,26 @@ class Evidence:
             scores = rows.products(self.query_row)[:, 0]
         elif count:
             raise InputError(f"{count} events have no event_features; expected one text vector for each")
-        features = given.rows if isinstance(given, UnitRows) else given if given is None else np.asarray(given)
         lexical = self.lexical_scores
-        if lexical is not None:
-            lexical = validate_scores(lexical, count, "lexical_scores")
+        features = given.rows if isinstance(given, UnitRows) else given if given is None else np.asarray(given)
+        columns = {
+            "event_features": features,
+            "event_scores": scores,
+            "lexical_scores": None if lexical is None else validate_scores(lexical, count, "lexical_scores"),
+        }
         times = events.times_s
         kept = np.flatnonzero((times[:, 1] >= self.start_s) & (times[:, 0] <= self.duration_s))
         positions = tuple(self.event_positions or range(count))
         if len(kept) < count:
             events, times = EventList(events[k] for k in kept), times[kept]
             positions = tuple(positions[k] for k in kept)
-            features, scores, lexical = (None if rows is None else rows[kept] for rows in (features, scores, lexical))
+            columns = {name: None if rows is None else rows[kept] for name, rows in columns.items()}
         clipped = times.clip(self.start_s, self.duration_s)
         if changed := np.flatnonzero((clipped != times).any(axis=1)).tolist():
             shorter = {k: replace(events[k], start_s=float(clipped[k, 0]), end_s=float(clipped[k, 1])) for k in changed}
             events = EventList(shorter.get(k, event) for k, event in enumerate(events))
-        return {
-            "events": events,
-            "event_features": features,
-            "event_scores": scores,
-            "lexical_scores": lexical,
-            "event_positions": positions,
-            "events_outside": self.events_outside + count - len(kept),
-        }
+        outside = self.events_outside + count - len(kept)
+        return {**columns, "events": events, "event_positions": positions, "events_outside": outside}
 
     def __len__(self) -> int:
         return len(self.times_s)

@@ -28,13 +28,10 @@ MOST_NAMED = 5
 # MPEG-TS packets as broadcast, with the time codes of Blu-ray and camcorders, and with error correction; the offset of
 # the sync byte in each.
 _TS_PACKETS = ((188, 0), (192, 4), (204, 0))
-_TS_SYNC = 0x47
-_EBML, _SEGMENT = b"\x1a\x45\xdf\xa3", b"\x18\x53\x80\x67"  # the starts of a Matroska file and of its segment
+_TS_SYNC = b"G"
 _TS_CHECKED = 5  # sync bytes that must be in place
 
 _MP4_BOXES = frozenset(b"ftyp styp moov moof mdat free skip wide sidx mfra udta uuid emsg".split())
-# Some writers of AVI count a few headers twice.
-_RIFF_SLACK = 1024
 
 Stretch = tuple[float, float]
 
@@ -129,30 +126,21 @@ def _read_ends(video: OpenedVideo) -> tuple[float | None, float]:
     with open_container(video.path) as container:
         zero = (container.start_time or 0) * MICROSECOND
         streams = [stream for stream in container.streams if stream.type in {"audio", "subtitle"}]
-        try:
+        with suppress(av.error.FFmpegError, ValueError, IndexError):
             for packet in container.demux(streams):
                 if packet.pts is not None and packet.time_base is not None:
                     end_s = float((packet.pts + (packet.duration or 0)) * packet.time_base - zero)
                     longest_s = max(longest_s, end_s)
                     if packet.stream.type == "audio":
                         audio_s = max(audio_s or 0.0, end_s)
-        except (av.error.FFmpegError, ValueError, IndexError):
-            pass
     return audio_s, longest_s
 
 
 def _is_incomplete(path: str) -> bool:
-    """Whether the file ends before a packet, a box or a segment that it starts; False for formats without sizes."""
+    """Whether an MP4 file ends before a box that it starts, or an MPEG-TS file within a packet."""
     with suppress(OSError, struct.error), open(path, "rb") as file:
         size = os.fstat(file.fileno()).st_size
-        head = file.read(16)
-        if head[4:8] in _MP4_BOXES:
-            return any(end > size for end in _box_ends(file, size))
-        if head[:4] == b"RIFF":
-            return int.from_bytes(head[4:8], "little") + 8 > size + _RIFF_SLACK
-        if head[:4] == _EBML:
-            return _segment_end(file) > size
-        return _ts_remainder(file, size) != 0
+        return any(end > size for end in _box_ends(file, size)) or _ts_remainder(file, size) != 0
     return False
 
 
@@ -170,49 +158,28 @@ def _box_ends(file: BinaryIO, size: int) -> Iterator[int]:
         yield at
 
 
-def _segment_end(file: BinaryIO) -> int:
-    """The end of the segment of a Matroska file; 0 if its size is not stored."""
-    file.seek(4)
-    length, _ = _ebml_size(file)
-    file.seek(length, os.SEEK_CUR)
-    if file.read(4) != _SEGMENT:
-        return 0
-    length, is_known = _ebml_size(file)
-    return file.tell() + length if is_known else 0
-
-
-def _ebml_size(file: BinaryIO) -> tuple[int, bool]:
-    """A length of Matroska: as many further bytes as the first has leading zeros; all ones: unknown."""
-    (first,) = struct.unpack("B", file.read(1))
-    further = 8 - first.bit_length()
-    value = int.from_bytes(bytes([first & (0x7F >> further)]) + file.read(further), "big")
-    return value, value != (1 << 7 * (further + 1)) - 1
-
-
 def _ts_remainder(file: BinaryIO, size: int) -> int:
     """The bytes of an MPEG-TS file after its last complete packet."""
     file.seek(0)
     head = file.read(_TS_CHECKED * 204)
     for length, offset in _TS_PACKETS:
-        if len(head) >= _TS_CHECKED * length and all(head[offset + k * length] == _TS_SYNC for k in range(_TS_CHECKED)):
+        if head[offset::length][:_TS_CHECKED] == _TS_SYNC * _TS_CHECKED:
             return size % length
     return 0
 
 
 def decoding_warnings(damaged_s: Sequence[float], missed_s: Sequence[float], candidates: int) -> list[str]:
     """Warnings about candidates that are damaged, and about ones that could not be decoded."""
-    warnings = []
-    for times_s, what in (
-        (missed_s, "could not be decoded and were skipped or replaced by the previous frame"),
-        (damaged_s, "were decoded with errors"),
-    ):
-        if times_s:
-            count = len(set(times_s))
-            warnings.append(
-                f"{count} of {candidates} candidates ({count / candidates:.0%}) {what}: the file is damaged at "
-                f"{list_stretches(stretches(times_s))}"
-            )
-    return warnings
+    lost = {
+        "could not be decoded and were skipped or replaced by the previous frame": missed_s,
+        "were decoded with errors": damaged_s,
+    }
+    return [
+        f"{len(set(times_s))} of {candidates} candidates ({len(set(times_s)) / candidates:.0%}) {what}: the file is "
+        f"damaged at {list_stretches(stretches(times_s))}"
+        for what, times_s in lost.items()
+        if times_s
+    ]
 
 
 def stretches(times_s: Sequence[float]) -> list[Stretch]:
