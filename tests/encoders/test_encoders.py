@@ -66,14 +66,6 @@ def test_auto_is_siglip_if_its_weights_are_local_else_offline_with_a_remedy(monk
     assert name == chosen and re.search(reason, why)
 
 
-def test_invalid_siglip_folder_raises(monkeypatch, tmp_path):
-    monkeypatch.setattr(siglip, "is_installed", lambda *_: True)
-    monkeypatch.setenv(siglip.FOLDER_VARIABLE, str(tmp_path))
-    with pytest.raises(InputError, match=siglip.FOLDER_VARIABLE):
-        choose_encoder()
-    assert siglip.FOLDER_VARIABLE in encoders()["siglip"].why_not
-
-
 @pytest.fixture
 def hub(monkeypatch, tmp_path):
     """Downloads into a folder with a configuration; what was asked for, by repository."""

@@ -126,16 +126,9 @@ def test_incomplete_download_is_not_used(tmp_path):
     assert siglip.has_weights(tmp_path)
 
 
-def test_folder_variable_makes_siglip_ready(checkpoint, monkeypatch):
-    monkeypatch.setenv(siglip.FOLDER_VARIABLE, str(checkpoint))
-    assert siglip.describe("siglip").available
-    assert siglip.load("siglip", device="cpu").name == "siglip"
-
-
 def test_absent_weights_name_the_command(monkeypatch):
     pytest.importorskip("huggingface_hub", reason="huggingface_hub comes with framesift[siglip]")
     monkeypatch.setattr("huggingface_hub.try_to_load_from_cache", lambda *_: None)
-    monkeypatch.delenv(siglip.FOLDER_VARIABLE, raising=False)
     assert siglip.describe("siglip-base").why_not == "framesift pull siglip-base"
     with pytest.raises(FramesiftError, match="framesift pull siglip-base"):
         siglip.load("siglip-base", device="cpu")

@@ -5,7 +5,6 @@ preprocessed by transformers' PIL processors, as the others need torchvision; on
 """
 
 import math
-import os
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -46,7 +45,6 @@ SUMMARIES = {
     "siglip2": "SigLIP 2 SoViT-400m at 384 pixels, reads many languages",
     "clip": "CLIP ViT-L/14 at 224 pixels, for comparison",
 }
-FOLDER_VARIABLE = "FRAMESIFT_SIGLIP"  # a folder with the checkpoint of `siglip`
 NEEDED_FILES = ("*.json", "*.txt", "*.model", "*.safetensors")
 CHAT_TEMPLATE = "*.jinja"  # of readers, which are downloaded alike
 
@@ -69,13 +67,8 @@ FAMILIES = {"siglip": "SiglipImageProcessor", "siglip2": "Siglip2ImageProcessor"
 
 def describe(name: str) -> EncoderInfo:
     """Whether a built-in checkpoint is usable here, and if not, the command to run."""
-    try:
-        why_not = "" if is_ready(name) else f"framesift pull {name}"
-    except FramesiftError as error:
-        why_not = str(error)
-    if not _is_installed():
-        why_not = "pip install 'framesift[siglip]'"
-    return EncoderInfo(name, SUMMARIES[name], EXTRA, why_not)
+    remedy = f"framesift pull {name}" if _is_installed() else "pip install 'framesift[siglip]'"
+    return EncoderInfo(name, SUMMARIES[name], EXTRA, "" if is_ready(name) else remedy)
 
 
 def is_ready(name: str) -> bool:
@@ -99,12 +92,6 @@ def folder_fingerprint(folder: Path) -> str:
 
 def find_weights(name: str) -> Path | None:
     """The folder with the complete config and safetensors weights of a checkpoint; None if there is none."""
-    given = os.environ.get(FOLDER_VARIABLE) if name == "siglip" else None
-    if given:
-        folder = Path(given).expanduser()
-        if not has_weights(folder):
-            raise InputError(f"{FOLDER_VARIABLE} is {given!r}, which has no config.json with safetensors weights")
-        return folder
     if name not in CHECKPOINTS and Path(name).is_dir():
         if not has_weights(Path(name)):
             raise InputError(f"{name} has no config.json with safetensors weights; expected the folder of a checkpoint")
@@ -154,7 +141,7 @@ def fetch(repository: str) -> Path:
         ) from error
     # The hub client raises errors of several HTTP libraries without a common base class.
     except Exception as error:
-        place = f"copy the checkpoint to a folder and set {FOLDER_VARIABLE} to it"
+        place = "copy the checkpoint to a folder and name that as the encoder"
         raise FramesiftError(f"the model hub can't be reached for {repository}: try again, or {place}") from error
     if not has_weights(folder):
         raise FramesiftError(f"{repository} has no safetensors weights; choose a checkpoint that does")

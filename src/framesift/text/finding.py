@@ -231,8 +231,9 @@ class _EventSearch:
         tracks = list_tracks(self.info.path) if self.info.subtitle_tracks else []
         if not sidecars.found:
             self.notes.append("there is no subtitle file beside the video")
-            ambiguous, unrelated = "there are several videos here", "the name is not that of the video"
-            for paths, why in ((sidecars.ambiguous, ambiguous), (sidecars.unrelated, unrelated)):
+            skipped = {"there are several videos here": sidecars.ambiguous}
+            skipped |= {"the name is not that of the video": sidecars.unrelated}
+            for why, paths in skipped.items():
                 if paths:
                     names = _enumerate([os.path.relpath(path, folder) for path in paths])
                     self.notes.append(f"{names}: not used, since {why}; choose with --subtitles")
