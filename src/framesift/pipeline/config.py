@@ -70,8 +70,8 @@ class SelectionSettings:
     blank_frames: BlankFrames = setting(
         "skip", "skip or keep frames that show nothing, such as black ones and fades", choices=BLANK_FRAMES
     )
-    from_s: float | None = setting(None, "leave out what is before: 600, 10:00 or 1:10:00", metavar="TIME")
-    to_s: float | None = setting(None, "leave out what is after", metavar="TIME")
+    from_s: float | None = setting(None, "start of the part to consider: 600, 10:00 or 1:10:00", metavar="TIME")
+    to_s: float | None = setting(None, "end of the part to consider", metavar="TIME")
     namer: "ObjectNamer | str | None" = setting(
         None, "server that names the objects to search for (default: rules find noun phrases)", metavar="URL"
     )
