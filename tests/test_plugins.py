@@ -159,7 +159,7 @@ def test_plugin_does_not_replace_a_built_in(packages):
     entries = "[framesift.selectors]\ngcr = working:last\n[framesift.encoders]\nsiglip = working:Grey\n"
     packages.install("thief", entries + "[framesift.readers]\nsimilarity = working:Parrot\n", working=WORKING)
     assert fs.selectors()["gcr"].paper
-    assert encoders()["siglip"].extra == "siglip"
+    assert encoders()["siglip"].summary.startswith("SigLIP SoViT-400m")
     assert "needs no model" in fs.readers()["similarity"]
     assert "has the name of a built-in selector" in find_plugins("selector", {"gcr"})[0].problem
 

@@ -56,7 +56,6 @@ class EncoderInfo:
 
     name: str
     summary: str
-    extra: str  # the extra that installs it; empty for encoders of other packages
     why_not: str = ""  # the command to run; empty if it is available
 
     @property

@@ -24,11 +24,8 @@ BATCH_TOKENS = 1024  # per forward pass: larger batches are not faster
 
 def weights_file() -> Path:
     """The file of the model, found without importing its package."""
-    spec = find_spec(PACKAGE)
-    if spec is None or spec.origin is None:
-        require(PACKAGE, EXTRA)
-        raise FileNotFoundError(PACKAGE)
-    return Path(spec.origin).with_name("model.onnx")
+    spec = find_spec(PACKAGE) or require(PACKAGE, EXTRA).__spec__
+    return Path(str(spec.origin)).with_name("model.onnx")
 
 
 class SentenceEncoder:

