@@ -12,7 +12,7 @@ from helpers.result_rows import answers, row
 
 def table(**fields):
     cells = (
-        (TableCell("gcr_1"), replace(TableCell.percent(Interval(0.64254, 0.6, 0.69)), bold=True)),
+        (TableCell("gcr_1"), replace(TableCell.of(Interval(0.64254, 0.6, 0.69)), bold=True)),
         (TableCell("a|b"), EMPTY),
     )
     default = {"name": "main", "title": "Accuracy (%)", "columns": ("Method", "All"), "rows": cells}

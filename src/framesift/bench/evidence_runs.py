@@ -24,7 +24,7 @@ from framesift.bench.evidence_sets import EvidenceSet, SetVideo
 from framesift.bench.items import Spans
 from framesift.bench.report import describe
 from framesift.bench.statistics import share_interval
-from framesift.bench.tables import ResultTable, TableCell, bold_best
+from framesift.bench.tables import CellValue, ResultTable, bold_best, cells
 from framesift.errors import FramesiftError, InputError
 from framesift.indexing.index import build_index
 from framesift.pipeline.config import PipelineConfig, SelectionSettings
@@ -153,15 +153,15 @@ def score_table(data: EvidenceSet, results: Results) -> ResultTable:
     lines = []
     for variant, part in group_by(results.rows, lambda row: row.variant).items():
         by_budget = group_by(part, lambda row: row.budget)
-        cells = [TableCell(variant)]
+        line: list[CellValue] = [variant]
         for budget in budgets:
             rows = by_budget.get(budget, [])
             videos = [row.video_id for row in rows]
             for scorer in scorers.values():
                 shares = [scorer(row, spans[row.item_id]) for row in rows]
-                cells.append(TableCell.percent(share_interval(shares, videos) if rows else None))
+                line.append(share_interval(shares, videos) if rows else None)
         first = next(iter(by_budget.values()))
-        lines.append([*cells, TableCell.count(len(first)), TableCell.count(len({row.video_id for row in first}))])
+        lines.append(cells(*line, len(first), len({row.video_id for row in first})))
     return ResultTable(
         name=f"evidence-{data.kind}",
         title=f"Evidence found: {data.name}",

@@ -27,7 +27,7 @@ from framesift.bench.metrics import (
     values_of,
 )
 from framesift.bench.statistics import difference_interval, share_interval
-from framesift.bench.tables import EMPTY, ResultTable, TableCell, bold_best
+from framesift.bench.tables import EMPTY, CellValue, ResultTable, TableCell, bold_best, cells
 
 DATASET_TITLES = {
     "longvideobench": "LongVideoBench",
@@ -86,14 +86,14 @@ def main_table(rows: Sequence[Result]) -> ResultTable:
     rules = set()
     for _, block in groupby(lines, lambda line: values_of(_first(line), ("reader", "budget"))):
         rules.add(len(body))
-        cells = []
+        part = []
         for line in block:
             first = _first(line)
             side = ", ".join(conditions(first, sides))
             label = f"{first.reader} + {first.variant}" + (f" ({side})" if side else "")
-            labels = [TableCell(label), TableCell(first.text_mode), TableCell.count(first.budget)]
-            cells.append(labels + _accuracies([(groups[name], line.get(name, [])) for name in groups]))
-        body += bold_best(cells, range(3, 3 + width))
+            found = _accuracies([(groups[name], line.get(name, [])) for name in groups])
+            part.append(cells(label, first.text_mode, first.budget, *found))
+        body += bold_best(part, range(3, 3 + width))
     heads = [(DATASET_TITLES.get(name, name), len(groups[name])) for name in groups]
     return ResultTable(
         "main",
@@ -112,7 +112,7 @@ def stages_table(rows: Sequence[Result]) -> ResultTable:
     budgets = sorted({budget for _, budget in parts})
     groups = _groups(rows)
     lines = [
-        [TableCell(title), *_accuracies([(groups, parts.get((variant, b), [])) for b in budgets])]
+        cells(title, *_accuracies([(groups, parts.get((variant, b), [])) for b in budgets]))
         for variant, title in STAGE_TITLES.items()
         if variant in {variant for variant, _ in parts}
     ]
@@ -133,12 +133,12 @@ def text_modes_table(rows: Sequence[Result]) -> ResultTable:
     pairs = compare_all(answered, against=VISUAL_ONLY) if VISUAL_ONLY in answered else []
     gains = {pair.first: _pair_cells(pair) for pair in pairs}
     lines = [
-        [
-            TableCell(TEXT_MODE_TITLES.get(mode, mode)),
-            TableCell.percent(score(modes[mode]).accuracy),
+        cells(
+            TEXT_MODE_TITLES.get(mode, mode),
+            score(modes[mode]).accuracy,
             *gains.get(mode, [EMPTY] * 4),
             *_counts(modes[mode]),
-        ]
+        )
         for mode in ranked(modes, list(TEXT_MODE_TITLES))
     ]
     columns = ("Input", "Accuracy (%)", "Gain (pp)", "p (Holm)", "Verdict", "Not shared", *COUNTS)
@@ -154,18 +154,18 @@ def efficiency_table(rows: Sequence[Result]) -> ResultTable:
         prepare = _mean([seconds["decode"] + seconds.get("features", 0.0) for seconds in costs]) if costs else None
         choose = _mean([row.seconds.get("score", 0.0) + row.seconds.get("select", 0.0) for row in answered])
         lines.append(
-            [
-                TableCell(variant),
-                EMPTY if prepare is None else TableCell.plain(prepare),
-                TableCell.plain(choose),
-                EMPTY if prepare is None else TableCell.plain(prepare + choose),
+            cells(
+                variant,
+                prepare,
+                choose,
+                None if prepare is None else prepare + choose,
                 _memory([row.peak_gpu_memory_bytes for row in answered]),
                 _memory([row.peak_memory_bytes for row in answered]),
                 TableCell.plain(_mean([row.looked_at for row in answered]), 1),
                 TableCell.plain(_mean([row.candidates for row in answered]), 1),
-                TableCell.percent(score(answered).accuracy),
-                TableCell.count(len(answered)),
-            ]
+                score(answered).accuracy,
+                len(answered),
+            )
         )
     return ResultTable(
         "efficiency",
@@ -188,15 +188,14 @@ def categories_table(rows: Sequence[Result]) -> ResultTable:
     lines = []
     for name in names:
         found = {variant: of_variant[name] for variant, of_variant in scores.items() if name in of_variant}
-        most = TableCell.count(max(part.n for part in found.values()))
-        cells = [TableCell.percent(found[variant].accuracy) if variant in found else EMPTY for variant in scores]
-        lines.append([TableCell(name), most, *cells])
+        most = max(part.n for part in found.values())
+        lines.append(cells(name, most, *(found[v].accuracy if v in found else None for v in scores)))
     if len(lines) > 1:
         means = []
         for column in list(zip(*lines, strict=True))[2:]:
             numbers = [cell.number for cell in column if cell.number is not None]
             means.append(TableCell.plain(_mean(numbers), 2) if len(numbers) == len(lines) else EMPTY)
-        lines.append([TableCell(MEAN), EMPTY, *means])
+        lines.append(cells(MEAN, None, *means))
     small = "Small categories have wide intervals: do not interpret differences without them."
     title, names_of_columns = "Accuracy (%) by category", ("Category", "n", *scores)
     return ResultTable("categories", title, names_of_columns, lines, (INTERVALS, small))
@@ -210,12 +209,12 @@ def gains_table(rows: Sequence[Result], *, baseline: str) -> ResultTable:
     for name in sorted({name for row in base if row.is_answer for name in row.categories}):
         theirs = [row for row in base if name in row.categories]
         answered = {row.item_id for row in theirs if row.is_answer}
-        line = [TableCell(name)]
+        line: list[CellValue] = [name]
         for part in variants.values():
             ours = [row for row in part if name in row.categories]
             pair = compare(ours, theirs) if any(row.item_id in answered and row.is_answer for row in ours) else None
-            line += [EMPTY, EMPTY] if pair is None else [TableCell.difference(pair.difference), TableCell.count(pair.n)]
-        lines.append(line)
+            line += [None, None] if pair is None else [TableCell.difference(pair.difference), pair.n]
+        lines.append(cells(*line))
     title, heads = f"Gains over {baseline} by category (pp)", [(variant, 2) for variant in variants]
     columns = ("Category", *("Difference", "n") * len(variants))
     return ResultTable("gains", title, columns, lines if variants else [], (GAINS,), (BLANK, *heads))
@@ -225,16 +224,7 @@ def pairs_table(rows: Sequence[Result], *, against: str | None = None) -> Result
     """Every pair of methods, or each versus one. Rows of one data set, reader and budget."""
     variants = _answered(by_variant(rows))
     pairs = compare_all(variants, against=against) if against is None or against in variants else []
-    lines = [
-        [
-            TableCell(pair.first),
-            TableCell(pair.second),
-            *_pair_cells(pair),
-            TableCell.count(pair.n),
-            TableCell.plain(pair.p, 4),
-        ]
-        for pair in pairs
-    ]
+    lines = [cells(pair.first, pair.second, *_pair_cells(pair), pair.n, TableCell.plain(pair.p, 4)) for pair in pairs]
     columns = ("Method", "against", "Difference (pp)", "p (Holm)", "Verdict", "Not shared", "n", "p")
     return ResultTable("pairs", "Paired differences", columns, lines, (INTERVALS, PAIRED))
 
@@ -248,13 +238,13 @@ def sensitivity_table(rows: Sequence[Result]) -> ResultTable:
 def evidence_table(summaries: Mapping[str, EvidenceSummary]) -> ResultTable:
     """Evidence scores without a reader, a line per selection."""
     lines = [
-        [
-            TableCell(name),
-            *map(TableCell.percent, (summary.near, summary.moments_near, summary.inside, summary.scenes_hit)),
-            EMPTY if summary.unified is None else TableCell.plain(100 * summary.unified, 2),
+        cells(
+            name,
+            *(summary.near, summary.moments_near, summary.inside, summary.scenes_hit),
+            None if summary.unified is None else TableCell.plain(100 * summary.unified, 2),
             TableCell.plain(summary.frames, 1),
-            *map(TableCell.count, (summary.n, summary.n_scenes, summary.unscored)),
-        ]
+            *(summary.n, summary.n_scenes, summary.unscored),
+        )
         for name, summary in summaries.items()
     ]
     scores = ("Near", "Moments near", "In scene", "Scene hits", "Unified")
@@ -279,20 +269,15 @@ def positions_table(lines: Sequence[ScoredLine], items: Sequence[Item], score: s
     groups = [group for group in POSITIONS if group in found]
     rows = []
     for label, shares, base in lines:
-        cells = [TableCell(label)]
+        line: list[CellValue] = [label]
         for group in groups:
             ids = [name for name in shares if group_of.get(name) == group]
             shared = [name for name in ids if name in base]
             share = share_interval([shares[n] for n in ids], [video_of[n] for n in ids]) if ids else None
-            differences = [shares[name] - base[name] for name in shared]
-            cells += [
-                TableCell.percent(share),
-                TableCell.difference(difference_interval(differences, [video_of[n] for n in shared]))
-                if shared
-                else EMPTY,
-                TableCell.count(len(ids)),
-            ]
-        rows.append(cells)
+            gains, videos = [shares[n] - base[n] for n in shared], [video_of[n] for n in shared]
+            gain = TableCell.difference(difference_interval(gains, videos)) if shared else None
+            line += [share, gain, len(ids)]
+        rows.append(cells(*line))
     title = f"{score} by number of evidence positions"
     return ResultTable(
         f"positions {title}",
@@ -378,28 +363,26 @@ def _answered(parts: Mapping[str, list[Result]]) -> dict[str, list[Result]]:
 
 def _accuracies(parts: Sequence[tuple[Sequence[str], Sequence[Result]]]) -> Line:
     """The accuracy of each group of each part, then the counts of all rows."""
-    cells = []
+    line: Line = []
     for groups, rows in parts:
         scores = score_groups(rows)
-        cells += [TableCell.percent(scores[group].accuracy) if group in scores else EMPTY for group in groups]
-    return cells + _counts([row for _, rows in parts for row in rows])
+        line += cells(*(scores[group].accuracy if group in scores else None for group in groups))
+    return line + _counts([row for _, rows in parts for row in rows])
 
 
 def _counts(rows: Sequence[Result]) -> Line:
     found = score(rows)
-    return list(map(TableCell.count, (found.n, found.unparsed, found.errors)))
+    return cells(found.n, found.unparsed, found.errors)
 
 
 def _pair_cells(pair: Pair) -> Line:
     verdict = "distinguishable" if pair.distinguishable else "not distinguishable"
-    gain = TableCell.difference(pair.difference)
-    return [gain, TableCell.plain(pair.p_holm, 4), TableCell(verdict), TableCell.count(pair.dropped)]
+    return cells(TableCell.difference(pair.difference), TableCell.plain(pair.p_holm, 4), verdict, pair.dropped)
 
 
 def _mean(numbers: Sequence[float]) -> float:
     return sum(numbers) / len(numbers)
 
 
-def _memory(values: Iterable[int | None]) -> TableCell:
-    measured = [value for value in values if value is not None]
-    return TableCell.plain(max(measured) / 2**30) if measured else EMPTY
+def _memory(values: Iterable[int | None]) -> float | None:
+    return max((value / 2**30 for value in values if value is not None), default=None)

@@ -98,4 +98,4 @@ def _line(points: Iterable[tuple[Any, Result]]) -> dict[float, TableCell]:
     """Accuracy by x, where x is a number and a question was answered."""
     numbers = [(x, row) for x, row in points if isinstance(x, int | float) and row.is_answer]
     by_x = sorted(group_by(numbers, itemgetter(0)).items())
-    return {x: TableCell.percent(score([row for _, row in part]).accuracy) for x, part in by_x}
+    return {x: TableCell.of(score([row for _, row in part]).accuracy) for x, part in by_x}

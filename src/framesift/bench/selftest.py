@@ -18,7 +18,7 @@ from framesift.bench.report import describe, write_report
 from framesift.bench.runner import run_benchmark
 from framesift.bench.statistics import difference_interval, share_interval
 from framesift.bench.synthetic import KINDS, OCCLUDED, SECONDS, SPOKEN, VIDEOS, VISUAL, make_synthetic
-from framesift.bench.tables import ResultTable, TableCell, bold_best
+from framesift.bench.tables import CellValue, ResultTable, TableCell, bold_best, cells
 from framesift.errors import FramesiftError
 from framesift.progress import Progress, ignore_progress
 
@@ -106,12 +106,12 @@ def hits_table(hits: Hits, dataset: Dataset, notes: Sequence[str] = ()) -> Resul
     for budget in sorted({budget for _, budget in hits}):
         block = []
         for variant in VARIANTS:
-            cells = [TableCell(variant), TableCell.count(budget)]
+            line: list[CellValue] = [variant, budget]
             for kind in (*KINDS, OVERALL):
                 items = [item for item in dataset.items if kind in (item.group, OVERALL)]
                 hits_of_items = [hits[variant, budget][item.id] for item in items]
-                cells.append(TableCell.percent(share_interval(hits_of_items, [item.video_id for item in items])))
-            block.append([*cells, TableCell.count(len(dataset))])
+                line.append(share_interval(hits_of_items, [item.video_id for item in items]))
+            block.append(cells(*line, len(dataset)))
         rules.append(len(lines))
         lines += bold_best(block, range(2, 3 + len(KINDS)))
     columns = ("Method", "Frames", *KINDS, OVERALL, "n")

@@ -20,22 +20,27 @@ class TableCell:
     bold: bool = False
 
     @classmethod
-    def percent(cls, interval: Interval | None) -> "TableCell":
-        """A share in percent with two decimals, as in the paper, and its interval with one; empty without one."""
-        if interval is None:
-            return EMPTY
-        value, low, high = (100 * part for part in interval)
-        return cls(minus(value, 2), value, low, high)
+    def of(cls, value: "CellValue") -> "TableCell":
+        """A text, a count, a number with three decimals, or a share in percent with two, as in the paper."""
+        match value:
+            case None:
+                return EMPTY
+            case Interval():
+                share, low, high = (100 * part for part in value)
+                return cls(minus(share, 2), share, low, high)
+            case int():
+                return cls(str(value), value)
+            case float():
+                return cls.plain(value)
+            case str():
+                return cls(value)
+        return value
 
     @classmethod
     def difference(cls, interval: Interval) -> "TableCell":
         """A difference of shares in percentage points, with its sign."""
         value, low, high = (100 * part for part in interval)
         return cls(signed(value, 2), value, low, high)
-
-    @classmethod
-    def count(cls, number: int) -> "TableCell":
-        return cls(str(number), number)
 
     @classmethod
     def plain(cls, number: float, digits: int = 3) -> "TableCell":
@@ -48,6 +53,7 @@ class TableCell:
         return minus(self.low), minus(self.high)
 
 
+CellValue = TableCell | Interval | str | float | None
 EMPTY = TableCell("–")
 
 
@@ -127,6 +133,11 @@ FORMATS: dict[str, Callable[[ResultTable], str]] = {
     "provenance.txt": ResultTable.to_provenance,
     "tex": ResultTable.to_latex,
 }
+
+
+def cells(*values: CellValue) -> list[TableCell]:
+    """The cells of a row; None is an empty one."""
+    return list(map(TableCell.of, values))
 
 
 def bold_best(rows: Sequence[Sequence[TableCell]], columns: Sequence[int]) -> list[list[TableCell]]:
