@@ -149,7 +149,7 @@ INVALID_OPTIONS = [
     ("vsi-lite", {"reach_s": -1}, "reach_s is -1; expected a number of at least 0"),
     ("tspo", {"choose": "best"}, "choose is 'best'; expected one of top, bins"),
     ("q-gate", {"weights": True}, "weights is True; expected one number each for objects, relevance, subtitles"),
-    ("q-gate", {"weights": (1, 2)}, "weights has 2 numbers; expected one each for objects, relevance, subtitles"),
+    ("q-gate", {"weights": (1, 2)}, r"weights is \(1, 2\); expected one number each for objects, relevance, subtitles"),
     ("q-gate", {"weights": (0, 0, 0)}, "weights are all 0; expected at least one above 0"),
     ("qca", {"segments": 0}, "segments is 0; expected a whole number of at least 1"),
     ("memorycard", {"pool": 8}, "expected a pool from max_sessions to 16 × min_sessions"),

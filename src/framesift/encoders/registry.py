@@ -73,12 +73,14 @@ def choose_encoder() -> tuple[str, str]:
     return offline.NAME, f"offline: SigLIP's weights are not on this machine, this is the weaker encoder; {better}"
 
 
-def get_encoder(name: str = "auto", *, device: str = "auto") -> Encoder:
+def get_encoder(name: str | Encoder = "auto", *, device: str = "auto") -> Encoder:
     """Load an encoder once per name and device: a name of `encoders()`, a folder, or a hub name.
 
     A folder or hub name ("owner/model") must be a CLIP or SigLIP checkpoint. Nothing is ever downloaded here: that
-    is what `pull` does. device: auto, cpu, cuda (or cuda:1), mps.
+    is what `pull` does. device: auto, cpu, cuda (or cuda:1), mps. An encoder in place of a name is returned as it is.
     """
+    if not isinstance(name, str):
+        return name
     check_device(name, device)
     name = _resolve_name(name)
     with _loading:

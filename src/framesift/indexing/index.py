@@ -136,7 +136,7 @@ def index_frames(
 ) -> VideoIndex:
     """Encode frames from elsewhere; nothing is stored."""
     named, report = settings.encoder, as_progress(progress)
-    encoder = get_encoder(named, device=settings.device) if isinstance(named, str) else named
+    encoder = get_encoder(named, device=settings.device)
     size, vectors = getattr(encoder, "batch_size", DEFAULT_BATCH), []
     blank: list[bool] = []
     for start in range(0, len(frames), size):

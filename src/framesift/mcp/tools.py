@@ -285,10 +285,9 @@ def call_tool(session: AgentSession, name: str, arguments: Mapping[str, Any], ca
         raise OptionError(f"there is no tool {name[:60]!r}; {suggestion(name[:60], TOOL_NAMES)}")
     given = read_arguments(_arguments(name, session.config), arguments)
     try:
-        reply: Reply = getattr(VideoTools(session, call), name)(**given)
+        return getattr(VideoTools(session, call), name)(**given)
     except StillRunning as running:
         return Reply((_describe_job(running, name),))
-    return reply
 
 
 def _arguments(tool: str, config: AgentConfig) -> type[BaseModel]:

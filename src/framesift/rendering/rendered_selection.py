@@ -273,19 +273,17 @@ class RenderedSelection:
             slot |= {"clock": clock(own_s), "frame": frame.number, "text": frame.text}
             slot["damaged"] = frame.is_damaged
             slot |= {"video": video.name, "video_time_s": own_s} if self.several else {}
+        videos: dict[str, Any] = {"video": self.videos[0].to_dict()}
+        if self.several:
+            videos = {"videos": [video.to_dict() | {"start_s": video.start_s} for video in self.videos]}
         return {
             "schema": data["schema"],
             "framesift": __version__,
-            **self._videos_to_dict(),
+            **videos,
             "overlay": {"mode": self.overlay, "seed": self.seed},
             "size": {"shorter_side": self.size},
             **data,
         }
-
-    def _videos_to_dict(self) -> dict[str, Any]:
-        if self.several:
-            return {"videos": [video.to_dict() | {"start_s": video.start_s} for video in self.videos]}
-        return {"video": self.videos[0].to_dict()}
 
     @property
     def _texts(self) -> list[str]:

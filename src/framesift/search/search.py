@@ -108,8 +108,7 @@ def search(
     check_count("limit", limit)
     if by not in get_args(SearchBy):
         raise OptionError(f"by is {by!r}; expected both, frames or events")
-    model = get_encoder(encoder) if isinstance(encoder, str) else encoder
-    seek = _Search(text, limit, window_s, Store(store), model, videos)
+    seek = _Search(text, limit, window_s, Store(store), get_encoder(encoder), videos)
     frames = seek.rank("frames") if by != "events" else []
     events = seek.rank("events") if by != "frames" else []
     hits = seek.fuse(frames, events) if by == "both" and events else frames or events
@@ -175,7 +174,10 @@ class _Search:
             return
         for video in dict.fromkeys(folder.parent for folder in self._indexes):
             for folder in sorted(video.glob("events-*")):
-                yield from EventVectors.of(folder, self.model, self._duration_s(video.name))
+                manifests = self._manifests(video.name, self._prefix)
+                durations = (manifest.get("video", {}).get("duration_s") for manifest in manifests)
+                duration_s = float(next(filter(None, durations), np.inf))
+                yield from EventVectors.of(folder, self.model, duration_s)
 
     def with_video(self, hit: Hit) -> Hit:
         """The hit with the path its video had when it was indexed, or its fingerprint, and with the warnings."""
@@ -184,10 +186,6 @@ class _Search:
         warnings = dict.fromkeys(warning for manifest in manifests for warning in manifest_warnings(manifest))
         path = next(filter(None, paths), "")
         return replace(hit, video=public_url(path) or hit.fingerprint, warnings=tuple(warnings))
-
-    def _duration_s(self, video: str) -> float:
-        durations = (manifest.get("video", {}).get("duration_s") for manifest in self._manifests(video, self._prefix))
-        return next((float(duration_s) for duration_s in durations if duration_s), np.inf)
 
     def _manifests(self, video: str, *prefixes: str) -> Iterator[dict[str, Any]]:
         """The readable manifests of a video's entries whose folder names begin so."""

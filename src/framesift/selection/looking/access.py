@@ -102,10 +102,6 @@ class Access:
                     detections[batch[cell]].append(Box(box.phrase, float(box.score), *map(float, inside)))
         return detections
 
-    def detect_alone(self, index: int, phrases: Sequence[str]) -> list[Box]:
-        """The boxes of one frame that is looked at alone."""
-        return list(self.lookup.require("detector").detect(self.images([index], ALONE_SIZE), phrases)[0])
-
     @property
     def left(self) -> int:
         """How many more calls may be made."""

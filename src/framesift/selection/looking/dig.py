@@ -128,7 +128,7 @@ def find_cuts(evidence: Evidence, *, prominence: float) -> list[int]:
     rows = np.asarray(evidence.vectors.rows, dtype=np.float64)
     cuts = [0]
     for start, end in pairwise(borders):
-        change: Array = 1 - (rows[start : end - 1] * rows[start + 1 : end]).sum(axis=1)
+        change = 1 - (rows[start : end - 1] * rows[start + 1 : end]).sum(axis=1)
         if len(change):
             cuts += (start + find_peaks(change, prominence=prominence)[0]).tolist()
     return [*cuts, count - 1]

@@ -151,7 +151,7 @@ def draw_from_arms(
 def nearest_scores(arm: Arm, indices: list[int]) -> Array:
     """(K,) the score of the sampled frame nearest to each index, of two the one sampled first; from 0 to 1."""
     sampled, scores = np.array(list(arm.scores)), np.array(list(arm.scores.values()))
-    values: Array = scores.clip(0.0, 1.0)[np.abs(sampled - np.array(indices)[:, None]).argmin(axis=1)]
+    values = scores.clip(0.0, 1.0)[np.abs(sampled - np.array(indices)[:, None]).argmin(axis=1)]
     low, high = values.min(), values.max()
     return (values - low) / (high - low) if high > low else np.ones(len(values))
 

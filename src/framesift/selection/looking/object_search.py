@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 
 from framesift._utils.optional import require
-from framesift.selection.looking.access import Access, Detections
+from framesift.selection.looking.access import ALONE_SIZE, Access, Detections
 from framesift.types import Array, Event, Evidence, Selection
 from framesift.types.lookup import Box, Lookup, Objects, Relation
 
@@ -164,7 +164,8 @@ class ObjectSearch:
         in_grid = {box.phrase for box in boxes}
         if not in_grid & set(remaining):
             return
-        alone = self._access.detect_alone(index, self._objects.phrases)
+        image = self._access.images([index], ALONE_SIZE)
+        alone = self._access.lookup.require("detector").detect(image, self._objects.phrases)[0]
         self.scores[index] = score = detection_score(alone, self._weights)
         confirmed = in_grid & {box.phrase for box in alone}
         found = next((target for target in remaining if target in confirmed), None)

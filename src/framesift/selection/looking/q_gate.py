@@ -64,10 +64,8 @@ def stream_weights(weights: Sequence[float] | None, visual_demand: float) -> Arr
     """(3,) the weight of each stream, summing to 1."""
     if weights is None:
         return np.array([visual_demand / 2, visual_demand / 2, 1 - visual_demand])
-    if not isinstance(weights, Sized):
+    if not isinstance(weights, Sized) or len(weights) != len(STREAMS):
         raise OptionError(f"weights is {weights!r}; expected one number each for {', '.join(STREAMS)}")
-    if len(weights) != len(STREAMS):
-        raise OptionError(f"weights has {len(weights)} numbers; expected one each for {', '.join(STREAMS)}")
     values = np.array([check_number(f"weights[{k}]", weight, low=0) for k, weight in enumerate(weights)])
     if not values.any():
         raise OptionError("weights are all 0; expected at least one above 0")

@@ -66,7 +66,7 @@ def _check_lengths(lengths: ArrayLike | None, count: int) -> Array:
     try:
         values = np.broadcast_to(np.asarray(lengths, dtype=np.float64), (count,))
     except (TypeError, ValueError):
-        raise OptionError(f"lengths is {lengths!r}; expected a number above 0, or {count} of them") from None
+        values = np.zeros(1)
     if not (np.isfinite(values) & (values > 0)).all():
         raise OptionError(f"lengths is {lengths!r}; expected a number above 0, or {count} of them")
     return values

@@ -154,7 +154,7 @@ def cosine_kmeans(rows: Array, starts: Sequence[int], rng: np.random.Generator) 
     rows = np.asarray(rows, dtype=np.float64)
     unit, centres = _unit(rows), rows[list(starts)]
     for _ in range(KMEANS_STEPS):
-        clusters: Array = np.argmax(np.round(unit @ _unit(centres).T, 12), axis=1)
+        clusters = np.argmax(np.round(unit @ _unit(centres).T, 12), axis=1)
         before, centres = centres, np.empty_like(centres)
         for k in range(len(centres)):
             members = np.flatnonzero(clusters == k)

@@ -43,9 +43,7 @@ def search_library(
             text,
             limit=limit,
             by=by,
-            encoder=get_encoder(settings.encoder, device=settings.device)
-            if isinstance(settings.encoder, str)
-            else settings.encoder,
+            encoder=get_encoder(settings.encoder, device=settings.device),
             store=settings.store,
             videos=videos,
         )
