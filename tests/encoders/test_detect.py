@@ -1,4 +1,4 @@
-"""Detectors: boxes of tiny OWLv2 and Grounding DINO checkpoints, made from a config and read back from a folder."""
+"""Detectors: boxes of a tiny OWLv2 checkpoint, made from a config and read back from a folder."""
 
 import json
 import shutil
@@ -13,7 +13,7 @@ from framesift.errors import FramesiftError, InputError
 from helpers.clips import make_clip
 from helpers.encoders import GridEncoder
 from helpers.strict_server import StrictServer
-from helpers.tiny_checkpoints import TOWER, WORDS, image_processor, save_clip_tokenizer
+from helpers.tiny_checkpoints import TOWER, image_processor, save_clip_tokenizer
 
 for module in ("torch", "transformers", "PIL"):
     pytest.importorskip(module, reason=f"{module} comes with framesift[siglip]")
@@ -31,43 +31,13 @@ def save_owlv2(folder):
     image_processor("Owlv2ImageProcessor")(size={"height": 64, "width": 64}).save_pretrained(folder)
 
 
-def save_grounding_dino(folder):
-    from transformers import BertTokenizer, GroundingDinoConfig, GroundingDinoForObjectDetection, SwinConfig
-
-    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", ".", *WORDS]
-    BertTokenizer(vocab={word: k for k, word in enumerate(vocabulary)}).save_pretrained(folder)
-    looks = SwinConfig(
-        image_size=64, patch_size=4, embed_dim=8, depths=[1] * 4, num_heads=[1] * 4, window_size=4,
-        out_features=["stage2", "stage3", "stage4"],
-    )  # fmt: skip
-    words = {"model_type": "bert", "vocab_size": len(vocabulary), "hidden_size": 32, "num_hidden_layers": 1}
-    words |= {"num_attention_heads": 2, "intermediate_size": 32, "max_position_embeddings": 64}
-    small = {f"{part}_attention_heads": 2 for part in ("encoder", "decoder")}
-    small |= {f"{part}_ffn_dim": 32 for part in ("encoder", "decoder")}
-    config = GroundingDinoConfig(
-        backbone_config=looks, text_config=words, d_model=32, encoder_layers=1, decoder_layers=2, num_queries=10,
-        max_text_len=64, **small,
-    )  # fmt: skip
-    GroundingDinoForObjectDetection(config).save_pretrained(folder)
-    size = {"shortest_edge": 128, "longest_edge": 256}
-    image_processor("GroundingDinoImageProcessor")(size=size).save_pretrained(folder)
-
-
-SAVE = {"owlv2": save_owlv2, "grounding-dino": save_grounding_dino}
-
-
-@pytest.fixture(scope="module", params=SAVE)
-def kind(request):
-    return request.param
-
-
 @pytest.fixture(scope="module")
-def folder(kind, tmp_path_factory):
+def folder(tmp_path_factory):
     import torch
 
     torch.manual_seed(0)
-    path = tmp_path_factory.mktemp(kind)
-    SAVE[kind](path)
+    path = tmp_path_factory.mktemp("owlv2")
+    save_owlv2(path)
     return path
 
 
@@ -84,37 +54,27 @@ def test_boxes_are_inside_the_image_and_have_a_phrase(detector, images):
         assert [b.score for b in boxes] == sorted((b.score for b in boxes), reverse=True)
 
 
-def test_boxes_match_transformers(detector, folder, kind, images):
+def test_boxes_match_transformers(detector, folder, images):
     import torch
     import transformers
     from PIL import Image
 
     image = Image.fromarray(images[0])
-    processor = image_processor(detect.FAMILIES[kind][0]).from_pretrained(folder)
+    processor = image_processor("Owlv2ImageProcessor").from_pretrained(folder)
     tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
-    model = transformers.AutoModelForZeroShotObjectDetection.from_pretrained(folder).eval()
+    model = transformers.Owlv2ForObjectDetection.from_pretrained(folder).eval()
     looks = processor(images=[image], return_tensors="pt")
+    words = tokenizer(PHRASES, padding="max_length", max_length=16, return_tensors="pt")
+    with torch.no_grad():
+        out = model(input_ids=words["input_ids"], attention_mask=words["attention_mask"], **looks)
     size = [(image.height, image.width)]
-    if kind == "owlv2":
-        words = tokenizer(PHRASES, padding="max_length", max_length=16, return_tensors="pt")
-        with torch.no_grad():
-            out = model(input_ids=words["input_ids"], attention_mask=words["attention_mask"], **looks)
-        expected = processor.post_process_object_detection(out, threshold=-1.0, target_sizes=size)[0]
-    else:
-        words = tokenizer(["a cat. the red house. dog."], return_tensors="pt")
-        with torch.no_grad():
-            out = model(**words, **looks)
-        whole = transformers.GroundingDinoProcessor(processor, tokenizer)
-        expected = whole.post_process_grounded_object_detection(
-            out, words["input_ids"], threshold=-1.0, text_threshold=0.0, target_sizes=size
-        )[0]
+    expected = processor.post_process_object_detection(out, threshold=-1.0, target_sizes=size)[0]
     boxes = detector.detect([image], PHRASES)[0]
     limits = np.array([image.width, image.height] * 2)
     theirs = sorted(np.clip(box, 0, limits).round(2).tolist() for box in expected["boxes"].numpy())
     np.testing.assert_allclose(sorted(np.round(box[2:], 2).tolist() for box in boxes), theirs, atol=0.02)
-    if kind == "owlv2":
-        best = np.sort(expected["scores"].numpy())[::-1]
-        np.testing.assert_allclose([box.score for box in boxes], best, atol=1e-5)
+    best = np.sort(expected["scores"].numpy())[::-1]
+    np.testing.assert_allclose([box.score for box in boxes], best, atol=1e-5)
 
 
 def test_boxes_below_the_threshold_are_dropped(detector, folder, images):
@@ -129,7 +89,7 @@ def test_another_kind_of_model_is_refused(folder, tmp_path):
     other = tmp_path / "bert"
     shutil.copytree(folder, other)
     (other / "config.json").write_text(json.dumps({"model_type": "bert"}))
-    with pytest.raises(InputError, match="'bert'; expected one of owlv2, grounding-dino"):
+    with pytest.raises(InputError, match="'bert'; expected one of owlv2"):
         detect.load(str(other))
 
 

@@ -107,7 +107,7 @@ GIVEN_PARTS = ("detector", "network", *SERVER_OPTIONS)  # those that are options
 # What is missing, and how to pass it.
 _MISSING = {
     "frames": "needs decoded frames: pass lookup=Lookup(frames=…), or select from an indexed video whose file exists",
-    "detector": "needs an object detector: pass detector='owlv2' (--set detector=owlv2), 'grounding-dino', a "
+    "detector": "needs an object detector: pass detector='owlv2' (--set detector=owlv2), a "
     "checkpoint's folder, or any object with detect(images, phrases)",
     "network": "needs its trained weights: pass network='FILE' (--set network=FILE), a safetensors file, or "
     "use bin-max, which needs none",
