@@ -40,9 +40,14 @@ class RayExecutor(Executor):
         ray = require("ray", "ray")
         require("ray.data", "ray")
         started = _connect(ray, self.address)
+        pending = {task.name: task for task in tasks}
         try:
-            for event in self._run_rounds(ray, spec, tasks, limits, tries):
-                watch(event)
+            for _ in range(limits.tries):
+                for event in self._run_round(ray, spec, list(pending.values()), limits, tries):
+                    if not event.is_end or pending.pop(event.task.name, None) is not None:
+                        watch(event)
+                if not pending:
+                    return
         except ray.exceptions.RayError as error:
             reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
             raise FramesiftError(
@@ -51,21 +56,9 @@ class RayExecutor(Executor):
         finally:
             if started:
                 ray.shutdown()
-
-    def _run_rounds(
-        self, ray: Any, spec: WorkerSpec, tasks: Sequence[Task], limits: Limits, tries: Mapping[str, int]
-    ) -> Iterator[TaskEvent]:
-        pending = {task.name: task for task in tasks}
-        for _ in range(limits.tries):
-            for event in self._run_round(ray, spec, list(pending.values()), limits, tries):
-                if event.is_end and pending.pop(event.task.name, None) is None:
-                    continue
-                yield event
-            if not pending:
-                return
         for task in pending.values():
             error = f"{task.title}: its Ray actor was lost {limits.tries} times during this task"
-            yield TaskEvent("failed", task, "ray", limits.tries, error=error)
+            watch(TaskEvent("failed", task, "ray", limits.tries, error=error))
 
     def _run_round(
         self, ray: Any, spec: WorkerSpec, tasks: Sequence[Task], limits: Limits, tries: Mapping[str, int]
