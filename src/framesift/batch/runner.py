@@ -133,7 +133,8 @@ def run_questions(
     models = [get_reader(spec.reader, **spec.options) for spec in readers]
     described = tuple(spec.described(model) for spec, model in zip(readers, models, strict=True))
     values = config.values()
-    objects = {name: values[name] for name in ("encoder", *_PLAIN) if _is_object(values[name])}
+    named = ("encoder", *_PLAIN)
+    objects = {name: values[name] for name in named if not isinstance(values[name], str | int | float | None)}
     given = {spec.name: model for spec, model in zip(described, models, strict=True) if not spec.reader}
     objects |= {"readers": given} if given else {}
     if objects and executor.isolated:
@@ -164,7 +165,9 @@ def run_questions(
         readers=described or (NO_READER,),
         identity=row_identity(config) | {"encoder": key.encoder},
     )
-    mine = [(item, list(settings.jobs(item))) for item in items if _in_shard(item.video_id, shard)]
+    part, parts = shard
+    shares = [int(hashlib.sha256(item.video_id.encode()).hexdigest(), 16) % parts for item in items]
+    mine = [(item, list(settings.jobs(item))) for item, share in zip(items, shares, strict=True) if share == part - 1]
     keys = [job.row.key for _, jobs in mine for job in jobs]
     finished = read_earlier(results).done
     pending = [item for item, jobs in mine if any(job.row.key not in finished for job in jobs)]
@@ -283,15 +286,6 @@ def package_versions() -> dict[str, str]:
     """Versions of Python, the system, and the installed packages that can change a result."""
     versions = {"python": platform.python_version(), "system": f"{sys.platform} {platform.machine()}"}
     return versions | {name: installed for name in PACKAGES if (installed := installed_version(name))}
-
-
-def _is_object(value: Any) -> bool:
-    return value is not None and not isinstance(value, str | int | float)
-
-
-def _in_shard(video_id: str, shard: tuple[int, int]) -> bool:
-    part, parts = shard
-    return int(hashlib.sha256(video_id.encode()).hexdigest(), 16) % parts == part - 1
 
 
 def _prompt_text(name: str) -> str:

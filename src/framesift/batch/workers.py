@@ -263,8 +263,14 @@ class QuestionWorker:
                 options = job.reader.options if isinstance(reader, str) else {}
                 answer = ask(exhibit, job.item.question, reader=reader, text_mode=row.text_mode, **options)
         except Exception as error:
-            self._count_reader_failure(error)
-            return replace(row, error=describe_error(error))
+            described = describe_error(error)
+            with self._lock:
+                self._reader_failures += 1
+                if self._reader_failures >= MAX_READER_FAILURES:
+                    raise RunAborted(
+                        f"{MAX_READER_FAILURES} questions in a row got no answer, the last: {described}"
+                    ) from error
+            return replace(row, error=described)
         self._reader_failures = 0
         is_drawn = OVERLAY_OF[check_text_mode(row.text_mode)] in ("aligned", "shuffled")
         read_s = time.perf_counter() - started if answer.seconds is None else answer.seconds
@@ -279,13 +285,6 @@ class QuestionWorker:
             frames_as=answer.frames_as,
             seconds={**row.seconds, "read": read_s},
         )
-
-    def _count_reader_failure(self, error: Exception) -> None:
-        with self._lock:
-            self._reader_failures += 1
-            if self._reader_failures >= MAX_READER_FAILURES:
-                reason = describe_error(error)
-                raise RunAborted(f"{MAX_READER_FAILURES} questions in a row got no answer, the last: {reason}")
 
 
 def describe_error(error: BaseException) -> str:

@@ -143,7 +143,9 @@ def format_question(question: Question, preset: str, *, has_times: bool = True) 
         raise InputError(f"the question has {len(question.options)} options; letters reach for {MOST_OPTIONS}")
     letters = [option_letter(k) for k in choices]
     options = [f"{letter}. {text}" for letter, text in zip(letters, choices.values(), strict=True)]
-    before, after = (part.format(letters=_listed(letters)) for part in PRESETS[preset])
+    # "A, B, C, or D", as lmms-eval writes it.
+    named = f"{', '.join(letters[:-1])}, or {letters[-1]}" if len(letters) > 1 else letters[0]
+    before, after = (part.format(letters=named) for part in PRESETS[preset])
     return "\n".join(filter(None, [before, question.text.strip(), *options, after]))
 
 
@@ -152,8 +154,3 @@ def check_text_mode(text_mode: str) -> TextMode:
     if text_mode not in TEXT_MODES:
         raise OptionError(f"text_mode is {shown(text_mode)}; expected one of {', '.join(TEXT_MODES)}")
     return text_mode
-
-
-def _listed(letters: list[str]) -> str:
-    """ "A, B, C, or D", as lmms-eval writes it."""
-    return f"{', '.join(letters[:-1])}, or {letters[-1]}" if len(letters) > 1 else letters[0]
