@@ -82,7 +82,7 @@ def test_compare_gives_each_method_the_options_that_it_has():
         ),
         (["config", "flor=1"], "flor is neither a setting nor an option of sift; did you mean floor?"),
         (["config", "budget=many"], "budget is 'many'"),
-        (["config", "--unset", "budget"], "budget is not set in "),
+        (["config", "budget="], "budget is not set in "),
         (["config", "budget"], "'budget' sets nothing; expected NAME=VALUE"),
         (["config", "reader=http://h/v1", "reader.api_key=x"], "api_key is given as an option of http://h/v1"),
         (list(ASK), "there is no reader: add --reader http://HOST:PORT/v1, or name it once with framesift config"),
@@ -108,12 +108,12 @@ def test_error_in_the_users_file_names_it(text, message, capsys):
 def test_config_keeps_prints_and_removes_settings(capsys):
     assert main(["config", "reader=http://h/v1", "timeout_s=9", "budget=4", "floor=0.1"]) == 0
     assert read().reading.reader_options == {"timeout_s": 9} and read().selection.options == {"floor": 0.1}
-    assert main(["config", "--unset", "timeout_s", "budget="]) == 0
+    assert main(["config", "timeout_s=", "budget="]) == 0
     capsys.readouterr()
     assert main(["config"]) == 0
     out = capsys.readouterr().out
     assert out.startswith(f"{config_path()}:\n") and "reader: http://h/v1" in out and "budget" not in out
-    assert main(["config", "--unset", "reader", "floor=", "--json"]) == 0
+    assert main(["config", "reader=", "floor=", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == {"path": str(config_path()), "settings": {}}
 
 

@@ -58,7 +58,6 @@ def add_commands(add: AddCommand) -> None:
     what = config.group("what to change")
     described = "a setting to keep for every later command; without a value it is removed"
     what.add_argument("assignments", nargs="*", default=[], metavar="NAME=VALUE", help=described)
-    what.add_argument("--unset", action="append", default=[], metavar="NAME", help="remove a setting; repeatable")
     config.finish("print the file's path and its settings as JSON")
     settings = add("settings", _settings, "list every setting for --set and --config", "framesift settings")
     settings.finish("print the list as JSON")
@@ -69,10 +68,10 @@ def _config(args: argparse.Namespace) -> int:
 
     path, values = config_path(), user_settings()
     pairs = [(text, *assignment(text, "")) for text in args.assignments]
-    for name in [*args.unset, *(name for _, name, value in pairs if not value)]:
+    for name in (name for _, name, value in pairs if not value):
         values = _without(values, name)
     values = _with(values, [text for text, _, value in pairs if value])
-    if args.unset or pairs:
+    if pairs:
         write_text(path, yaml.safe_dump(values, sort_keys=False, allow_unicode=True))
     if args.json:
         print_json({"path": str(path), "settings": values})
