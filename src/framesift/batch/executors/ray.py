@@ -57,8 +57,8 @@ class RayExecutor(Executor):
             if started:
                 ray.shutdown()
         for task in pending.values():
-            error = f"{task.title}: its Ray actor was lost {limits.tries} times during this task"
-            watch(TaskEvent("failed", task, "ray", limits.tries, error=error))
+            lost = f"{task.title}: its Ray actor was lost {limits.tries} times during this task"
+            watch(TaskEvent("failed", task, "ray", limits.tries, error=lost))
 
     def _run_round(
         self, ray: Any, spec: WorkerSpec, tasks: Sequence[Task], limits: Limits, tries: Mapping[str, int]
