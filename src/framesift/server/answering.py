@@ -5,6 +5,7 @@ import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, cast
 
@@ -259,10 +260,7 @@ def frame_url(video: LibraryVideo, version: str, time_s: float) -> str:
 
 def _image_urls(video: LibraryVideo, version: str, selection: Selection, size: tuple[int, int]) -> ReportImages:
     reasons = explain(selection)
-
-    def url(time_s: float) -> str:
-        return frame_url(video, version, time_s)
-
+    url = partial(frame_url, video, version)
     return ReportImages(
         reasons,
         urls=[url(time_s) for time_s in selection.times_s],

@@ -189,7 +189,7 @@ class AnswerRecord(BaseModel):
 
 
 class RenameRequest(RequestModel):
-    title: Annotated[str, StringConstraints(max_length=200, pattern=r"^[^\x00]*$")]
+    title: Annotated[BoundedText, Field(max_length=200)]
 
 
 class AddReaderRequest(RequestModel):

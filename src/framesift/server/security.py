@@ -23,8 +23,7 @@ from framesift.text.subtitles.reading import MAX_BYTES
 
 log = logging.getLogger(__name__)
 
-STALLED_S = 20  # for the next part of a request's body
-UPLOAD_STALLED_S = 60
+STALLED_S = 60  # for the next part of a request's body
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src 'self'; "
     "connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
@@ -162,7 +161,6 @@ def _limit_body(request: Request, receive: Receive, config: ServerConfig) -> Rec
     path = request.scope["path"]
     is_subtitles = path.startswith("/api/videos/") and path.endswith("/subtitles")
     limit = config.upload_bytes if path == "/api/uploads" else MAX_BYTES if is_subtitles else MAX_BODY_BYTES
-    stalled_s = STALLED_S if limit == MAX_BODY_BYTES else UPLOAD_STALLED_S
     size = f"{limit / 1e9:.3g} GB" if limit >= 1e9 else f"{limit / 1e6:.3g} MB"
     too_large = RequestRefused(
         413, f"The request is larger than {size}, this server's limit; --max-upload raises the limit for videos"
@@ -177,9 +175,9 @@ def _limit_body(request: Request, receive: Receive, config: ServerConfig) -> Rec
         if is_complete:  # what comes next is the end of the connection, which may take any time
             return await receive()
         try:
-            message = await asyncio.wait_for(receive(), stalled_s)
+            message = await asyncio.wait_for(receive(), STALLED_S)
         except TimeoutError:
-            raise RequestRefused(408, f"No data arrived for {stalled_s} seconds; send the request again") from None
+            raise RequestRefused(408, f"No data arrived for {STALLED_S} seconds; send the request again") from None
         is_complete = not message.get("more_body", False)
         received += len(message.get("body", b""))
         if received > limit:

@@ -125,8 +125,7 @@ class _Page:
 
     def _frame_key(self, frame: Mapping[str, Any]) -> tuple[str, int]:
         """The same for frames of several lanes that are one frame of one video."""
-        several = len(self.view["videos"]) > 1
-        return self._video_at(frame["time_s"])["name"] if several else "", frame["frame"]
+        return self._video_at(frame["time_s"])["name"], frame["frame"]
 
     def legend(self) -> list[dict[str, Any]]:
         counts = Counter(frame["role"] for lane in self.lanes for frame in lane["frames"])

@@ -229,11 +229,12 @@ def match_words(query: str, text: str) -> float:
     words = dict.fromkeys(re.findall(r"[a-z0-9']+", text))
     if not words:
         return 0.0
-    together = min(max(similarity(part, word) for word in words) for part in query.split()) if query else 0.0
-    if " " in query and together >= FUZZY_THRESHOLD:
-        return together
-    best = max(similarity(query, word) for word in words)
-    return best if best >= FUZZY_THRESHOLD else 0.0
+    # The words of the query one by one, else the query as a whole.
+    for parts in (query.split() if " " in query else [], [query]):
+        value = min((max(similarity(part, word) for word in words) for part in parts), default=0.0)
+        if value >= FUZZY_THRESHOLD:
+            return value
+    return 0.0
 
 
 def read_tree(value: object, experts: Sequence[str], depth: int = 0) -> Tree | None:
