@@ -12,8 +12,9 @@ from fractions import Fraction
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import av
 import numpy as np
 from PIL import Image, ImageChops, ImageDraw, ImageFont
 
@@ -24,9 +25,6 @@ from framesift.progress import Progress, ignore_progress
 from framesift.text.subtitles.timed_blocks import to_srt
 from framesift.types import Event, Question
 from framesift.types.vectors import Array
-
-if TYPE_CHECKING:
-    from av.packet import Packet
 
 WIDTH, HEIGHT, FPS = 640, 360, 10
 VERSION = 4  # part of the file name: increased whenever the content changes
@@ -78,8 +76,6 @@ def sample_video(folder: Path, *, name: str = FILE_NAME, progress: Progress = ig
 
 
 def _write(path: Path, progress: Progress) -> None:
-    import av
-
     total, done = sum(scene.seconds for scene in SCENES) * FPS, 0
     with av.open(str(path), "w") as container, ThreadPoolExecutor(2) as pool:
         stream = container.add_stream("libx264", rate=FPS, options=ENCODING)
@@ -97,10 +93,8 @@ def _write(path: Path, progress: Progress) -> None:
             pool.shutdown(cancel_futures=True)
 
 
-def _encoded(number: int) -> list["Packet[Any]"]:
+def _encoded(number: int) -> "list[av.Packet[Any]]":
     """The packets of a shot, one per frame. It has an encoder of its own, so that two are rendered at a time."""
-    import av
-
     encoder = av.CodecContext.create("libx264", "w")
     encoder.width, encoder.height, encoder.pix_fmt = WIDTH, HEIGHT, "yuv420p"
     encoder.time_base, encoder.options = Fraction(1, FPS), ENCODING

@@ -123,9 +123,7 @@ def get_text_encoder(name: str) -> TextEncoder:
         raise _unknown(name, minilm.NAME) from None
 
 
-@cache
-def _sentence_encoder() -> minilm.SentenceEncoder:
-    return minilm.SentenceEncoder()
+_sentence_encoder = cache(minilm.SentenceEncoder)
 
 
 def pull(name: str) -> Path:

@@ -17,6 +17,7 @@ from PIL import Image
 from framesift._utils.machine import release_free_memory
 from framesift._utils.records import shown
 from framesift._utils.settings import check_names, check_settings, setting
+from framesift._utils.text import counted
 from framesift._utils.version import __version__
 from framesift.encoders.base import Encoder, fingerprint_of
 from framesift.encoders.registry import check_device, get_encoder, identify
@@ -47,6 +48,7 @@ UnchangedFrames = Literal["reuse", "encode"]
 UNCHANGED_FRAMES: tuple[UnchangedFrames, ...] = get_args(UnchangedFrames)
 # A damaged frame stays a candidate where this many seconds, counted from 0, have no other.
 MINUTE_S = 60.0
+DAMAGED = "damaged frame is", "damaged frames are"
 log = logging.getLogger(__name__)
 
 
@@ -288,18 +290,14 @@ def _without_damaged(candidates: StoredCandidates, path: str) -> tuple[StoredCan
     stays[tried] = np.isin(times_s[tried], list(decodable_times(path, times_s[tried].tolist())))
     warnings = []
     if not stays.all():
-        warnings.append(f"{_damaged_frames(int((~stays).sum()))} left out of the candidates")
+        warnings.append(f"{counted(int((~stays).sum()), *DAMAGED)} left out of the candidates")
     if (marked := stays & is_damaged).any():
         where = list_stretches(stretches(times_s[marked].tolist()))
         warnings.append(
-            f"{_damaged_frames(int(marked.sum()))} kept as candidates, marked, because no other frame covers their "
+            f"{counted(int(marked.sum()), *DAMAGED)} kept as candidates, marked, because no other frame covers their "
             f"minute: {where}"
         )
     return candidates.take(np.flatnonzero(stays)), warnings
-
-
-def _damaged_frames(count: int) -> str:
-    return "1 damaged frame is" if count == 1 else f"{count} damaged frames are"
 
 
 @dataclass(frozen=True)

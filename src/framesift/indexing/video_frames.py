@@ -2,18 +2,15 @@
 
 import os
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from framesift.encoders.base import Encoder
 from framesift.errors import InputError
 from framesift.indexing.index import decoded_side
 from framesift.types.vectors import Array
 from framesift.video.frames import fetch
 from framesift.video.given_frames import resize_all
-
-if TYPE_CHECKING:
-    from framesift.encoders.base import Encoder
 
 
 class JointFrames:
@@ -55,7 +52,7 @@ class VideoFrames:
         path: str | os.PathLike[str],
         times_s: Sequence[float] | Array,
         *,
-        encoder: "Encoder | None" = None,
+        encoder: Encoder | None = None,
         query: Array | None = None,
         size: tuple[int, int] = (0, 0),
     ) -> None:

@@ -30,8 +30,9 @@ def fingerprint(path: str | os.PathLike[str]) -> str:
         with Path(path).open("rb") as file:
             size = os.fstat(file.fileno()).st_size
             digest = hashlib.blake2b(f"{size}:".encode(), digest_size=16)
+            is_whole = size <= BLOCKS * BLOCK_BYTES
             for block in range(min(BLOCKS, -(-size // BLOCK_BYTES))):
-                file.seek(_offset(block, size))
+                file.seek(block * BLOCK_BYTES if is_whole else block * (size - BLOCK_BYTES) // (BLOCKS - 1))
                 digest.update(file.read(BLOCK_BYTES))
     except OSError as error:
         raise _unreadable(path, error) from None
@@ -40,12 +41,6 @@ def fingerprint(path: str | os.PathLike[str]) -> str:
 
 def _unreadable(path: str | os.PathLike[str], error: OSError) -> InputError:
     return InputError(f"{path} can't be read ({error.strerror or error}); expected a video file")
-
-
-def _offset(block: int, size: int) -> int:
-    if size <= BLOCKS * BLOCK_BYTES:
-        return block * BLOCK_BYTES
-    return block * (size - BLOCK_BYTES) // (BLOCKS - 1)
 
 
 class FileChanged(FramesiftError):
