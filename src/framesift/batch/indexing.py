@@ -130,7 +130,7 @@ class IndexRun:
         if event.kind == "moved":
             return
         path = event.task.name
-        outcome: dict[str, Any] = {}
+        outcome = {}
         if event.kind == "started":
             self._running.add(path)
         else:

@@ -219,7 +219,7 @@ def new_run(**values: Any) -> Run:
 def read_results(*paths: str | os.PathLike[str]) -> Results:
     """Read the rows of folders or files, one per key, sorted by identity; a truncated line is skipped."""
     rows: dict[str, Result] = {}
-    runs: dict[str, Run] = {}
+    runs = {}
     unreadable = 0
     for path in _files(paths):
         for number, line in enumerate(path.read_bytes().split(b"\n"), 1):
@@ -252,7 +252,7 @@ def _precedence(row: Result) -> tuple[bool, float]:
 
 
 def _files(paths: Sequence[str | os.PathLike[str]]) -> list[Path]:
-    files: list[Path] = []
+    files = []
     for name in paths:
         path = Path(name)
         if path.is_dir():

@@ -218,7 +218,7 @@ def _run_tasks(
     def run_round(groups: Sequence[Sequence[RunItem]], limits: Limits) -> list[tuple[Sequence[RunItem], str]]:
         """Run these groups; those that failed, with the error of each."""
         by_task = {_title(group): group for group in groups}
-        failed: list[tuple[Sequence[RunItem], str]] = []
+        failed = []
 
         def watch(event: TaskEvent) -> None:
             if event.kind == "failed":

@@ -113,7 +113,7 @@ def run_evidence_set(
     )
     stored = Results([], {}) if folder is None else read_earlier(folder)
     finished = {row.key: row for row in stored.rows if row.annotation == run.annotation}
-    rows: list[Result] = []
+    rows = []
     with nullcontext() if folder is None else ResultWriter(folder, run) as writer:
         for video in data.videos:
             prepared = _PreparedSetVideo(data.kind, video, config, borrowed)

@@ -150,7 +150,7 @@ def _transcripts(value: Mapping[str, Any], path: Path, limit: int | None) -> tup
     objects = {name: video if isinstance(video, Mapping) else {"sentences": video} for name, video in listed.items()}
     videos: dict[str, _TranscriptVideo] = read_value(dict[str, _TranscriptVideo], objects, location)
     rows = read_value(tuple[_TranscriptQuestion, ...], value.get("questions"), f"{path}: questions")[:limit]
-    events: dict[str, list[Event]] = {}
+    events = {}
     asked: dict[str, list[SetQuestion]] = {}
     for k, row in enumerate(rows):
         location = f"{path}, question {k + 1}"

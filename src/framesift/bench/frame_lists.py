@@ -85,7 +85,7 @@ def read_frame_rates(path: str | os.PathLike[str], items: Sequence[Item]) -> dic
     if isinstance(value, list) and value and all(isinstance(part, list) for part in value):
         return _rates_from_steps(_read_entries(Path(path), [item.id for item in items]), items)
     videos = _video_ids(items)
-    rates: dict[str, float] = {}
+    rates = {}
     count = 0
     for count, (key, row) in enumerate(_pairs(value), 1):
         location = f"{path}, entry {count}"
@@ -158,7 +158,7 @@ def _read_entries(path: Path, ids: Sequence[str]) -> dict[str, _Entry]:
                 "in the annotation's order"
             )
         pairs = zip(ids, value, strict=True)
-    entries: dict[str, _Entry] = {}
+    entries = {}
     for k, (key, row) in enumerate(pairs, 1):
         entry = _Entry(f"{path}, entry {k}", row if isinstance(row, Mapping) else {NUMBERS[0]: row})
         name = entry.first(IDS, Name) or key

@@ -363,7 +363,7 @@ def _answered(parts: Mapping[str, list[Result]]) -> dict[str, list[Result]]:
 
 def _accuracies(parts: Sequence[tuple[Sequence[str], Sequence[Result]]]) -> Line:
     """The accuracy of each group of each part, then the counts of all rows."""
-    line: Line = []
+    line = []
     for groups, rows in parts:
         scores = score_groups(rows)
         line += cells(*(scores[group].accuracy if group in scores else None for group in groups))

@@ -136,7 +136,7 @@ def minus(value: float, digits: int = 1) -> str:
 
 
 def _answers(rows: Sequence[Result], name: str) -> dict[tuple[str, str], Result]:
-    by_question: dict[tuple[str, str], Result] = {}
+    by_question = {}
     for row in rows:
         if row.is_answer:
             key = (row.dataset, row.item_id)

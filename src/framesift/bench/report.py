@@ -154,7 +154,7 @@ def evidence_tables(results: Results, datasets: Iterable[Dataset]) -> Iterator[R
     """A table for each data set: every method's frames scored against the annotated moments."""
     for dataset in datasets:
         rows = [row for row in results.rows if row.dataset == dataset.name and row.times_s and not row.error]
-        summaries: dict[str, EvidenceSummary] = {}
+        summaries = {}
         sides = layouts.differing(rows, FRAME_FIELDS)
         # Text mode and reader do not change the frames.
         for selected in group_by(rows, lambda row: values_of(row, ("variant", "budget", *FRAME_FIELDS))).values():
@@ -187,7 +187,7 @@ def _accuracy_lines(rows: Sequence[Result], baseline: str) -> Iterator[PositionL
 def _evidence_lines(rows: Sequence[Result], dataset: Dataset, baseline: str) -> PositionLines:
     framed = [row for row in rows if row.times_s]
     score = "Scene hits" if any(item.scenes for item in dataset.items) else "Moments near"
-    by_method: dict[tuple[Any, ...], layouts.Shares] = {}
+    by_method = {}
     for key, part in group_by(framed, lambda row: values_of(row, ("method", "budget", *FRAME_FIELDS[:-1]))).items():
         scores, _ = score_selections(dataset.items, _frames(part))
         shares = {one.item_id: one.scenes_hit if score == "Scene hits" else one.moments_near for one in scores}

@@ -153,7 +153,7 @@ class Script:
 
 def make_synthetic(folder: Path, *, videos: int, seconds: int, progress: Progress) -> Path:
     """Generate the data set in `folder` if missing; its JSONL file. Only the video encoder may differ by machine."""
-    rows: list[dict[str, object]] = []
+    rows = []
     for number in range(videos):
         script = write_script(number, seconds)
         video = folder / f"{number + 1}-{VERSION}-{seconds}.mp4"

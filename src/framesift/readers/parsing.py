@@ -50,7 +50,7 @@ def parse_choice(reply: str, question: Question) -> int | None:
 
 def cited_times(text: str, times_s: Sequence[float]) -> list[float]:
     """Return the frames' times that a free answer cites, as clock times, seconds or "frame 3"; ascending, unique."""
-    named: list[float] = []
+    named = []
     for hours, minutes, seconds in _CLOCK.findall(text):
         named.append(3600 * int(hours or 0) + 60 * int(minutes) + float(seconds.replace(",", ".")))
     named += [float(seconds) for seconds in _SECONDS.findall(_CLOCK.sub(" ", text))]
