@@ -16,7 +16,7 @@ from framesift.batch.items import group_by
 from framesift.batch.results import Result, Results, Run
 from framesift.bench import layouts, plots
 from framesift.bench.datasets import VIDEOMME_FAMILIES
-from framesift.bench.evidence_scores import EvidenceSummary, score_selections
+from framesift.bench.evidence_scores import score_selections
 from framesift.bench.items import Dataset, fingerprint
 from framesift.bench.metrics import FRAME_FIELDS, PROMPT_FIELDS, values_of
 from framesift.bench.tables import FORMATS, ResultTable

@@ -3,7 +3,6 @@
 import argparse
 from collections.abc import Iterable, Iterator
 from itertools import tee
-from typing import Any
 
 from framesift._utils.json import dump_json
 from framesift._utils.output_folder import add_file
@@ -41,7 +40,7 @@ def _ask(args: argparse.Namespace) -> int:
     else:
         pairs = ((exhibit.exhibit, exhibit.asked.question) for exhibit in sent)
         answers = run.video.answer_many(pairs, keep_failures=bool(args.questions))
-    results: list[dict[str, Any]] = []
+    results = []
     failed = 0
     try:
         for exhibit, answer in zip(exhibits, answers, strict=True):

@@ -257,7 +257,7 @@ def _run(args: argparse.Namespace, datasets: "list[Dataset]", plan: "BenchmarkPl
     from framesift.bench.runner import run_benchmark
 
     shard = parse_shard(args.shard)
-    summaries: list[RunSummary] = []
+    summaries = []
     for dataset in datasets:
         if dataset.skipped and not args.json:
             left_out = counted(len(dataset.skipped), "question")

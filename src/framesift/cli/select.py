@@ -181,7 +181,7 @@ class ExhibitRun:
 def _select(args: argparse.Namespace) -> int:
     run = ExhibitRun(args)
     run.select()
-    results: list[dict[str, Any]] = []
+    results = []
     try:
         for number in range(len(run.asked)):
             saved = run.write(number)

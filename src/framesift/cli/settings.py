@@ -116,7 +116,7 @@ def sort_options(
     """The options by method, and those of the reader, of `name=value`, `METHOD.name=value` and `reader.name=value`."""
     options_of = {method: get_selector(method).options for method in methods}
     by_method: dict[str, dict[str, Any]] = {method: {} for method in methods}
-    own: dict[str, Any] = {}
+    own = {}
     readers = option_names(reader) if texts and isinstance(reader, str) else []
     for name, text in map(assignment, texts):
         owner, dot, option = name.partition(".")

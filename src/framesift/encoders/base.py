@@ -108,7 +108,7 @@ def split_by_tokens(text: str, *, limit: int, count: Callable[[str], int]) -> li
         lengths = range(1, min(len(units), 16 * limit) + 1)
         return bisect.bisect_right(lengths, limit, key=lambda length: count(joint.join(units[:length])))
 
-    pieces: list[str] = []
+    pieces = []
     words = text.split()
     while words:
         if length := fitting(words, " "):

@@ -47,11 +47,11 @@ def read_tensors(path: Path) -> dict[str, Array]:
     """
     file = io.BytesIO(path.read_bytes())
     *_, opcodes, keys = [list(pickletools.genops(file)) for _ in range(5)]
-    layouts: list[tuple[str, str, list[int]]] = []
-    dtypes: dict[str, np.dtype[Any]] = {}
-    memo: dict[Any, Any] = {}
-    strings: list[str] = []
-    integers: list[int] = []
+    layouts = []
+    dtypes = {}
+    memo = {}
+    strings = []
+    integers = []
     value: Any = None
     for opcode, argument, _ in opcodes:
         if opcode.name.endswith("BINPUT"):
@@ -71,7 +71,7 @@ def read_tensors(path: Path) -> dict[str, Array]:
     storages = {}
     for key in [argument for _, argument, _ in keys if isinstance(argument, str)]:
         storages[key] = file.read(int.from_bytes(file.read(8), "little") * dtypes[key].itemsize)
-    tensors: dict[str, Array] = {}
+    tensors = {}
     for name, key, (offset, *sizes) in layouts:
         shape, strides = np.split(np.array(sizes, dtype=np.int64), 2)
         size = dtypes[key].itemsize

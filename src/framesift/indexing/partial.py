@@ -29,7 +29,7 @@ def overview(path: str, encoder: Encoder, progress: Progress = ignore_progress) 
         decoded = [(time_s, image) for time_s, image in sampling if sampling.damaged_s[-1:] != [time_s]]
     started = time.monotonic()
     order = coarse_to_fine(len(decoded))
-    done: list[StoredCandidates] = []
+    done = []
     for first in range(0, len(order), BATCH):
         batch = [decoded[k] for k in sorted(order[first : first + BATCH])]
         times_s, images = zip(*batch, strict=True)

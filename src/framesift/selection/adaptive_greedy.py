@@ -44,7 +44,7 @@ def greedy(relevance: Array, similarity: Array, size: int, *, weight: float) -> 
     """Positions in the order of their marginal gain. relevance (P,), similarity (P, P) of at least 0."""
     covered = np.zeros(len(relevance))
     is_free = np.ones(len(relevance), dtype=bool)
-    chosen: list[int] = []
+    chosen = []
     for _ in range(size):
         coverage = np.maximum(similarity - covered[:, None], 0.0).mean(axis=0)
         gains = np.where(is_free, weight * relevance + (1 - weight) * coverage, -np.inf)

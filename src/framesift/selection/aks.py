@@ -38,7 +38,7 @@ def aks(evidence: Evidence, budget: int, *, t1: Finite = 0.8, t2: Finite = -100.
 
 def split(scores: Array, budget: int, *, t1: float, t2: float, max_depth: int) -> list[tuple[int, int, int]]:
     """The final parts as (start, stop, depth), in order of time. scores (N,) from 0 to 1."""
-    parts: list[tuple[int, int, int]] = []
+    parts = []
     pending = [(0, len(scores), 0)]
     while pending:
         start, stop, level = pending.pop()

@@ -72,7 +72,7 @@ def select_from_vectors(
         features = UnitRows(event_features, "event_features", dim=vectors.dim)
         event_relevance = np.ascontiguousarray(features.products(texts).T)
     damaged = tuple(np.flatnonzero(index.is_damaged).tolist())
-    parts: dict[Window | None, _VideoPart] = {}
+    parts = {}
     selections = []
     for k, question in enumerate(questions):
         window = None if windows is None else windows[k]

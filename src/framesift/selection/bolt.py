@@ -41,7 +41,7 @@ def quantile_indices(weights: Array, size: int) -> list[int]:
 
 def nearest_free(wanted: list[int], count: int) -> list[int]:
     """Each wanted index, or the nearest one of 0 … count − 1 that is still free, the earlier of two."""
-    taken: set[int] = set()
+    taken = set()
     indices = []
     for index in wanted:
         step = 0

@@ -42,7 +42,7 @@ def qca(
     means = np.array([evidence.relevance[a:b].mean() for a, b in borders])
     shares = beta * content + (1 - beta) * softmax(means, relevance_temperature)
     quotas = allocate(shares, [b - a for a, b in borders], budget)
-    picked: list[int] = []
+    picked = []
     for (a, b), quota in zip(borders, quotas, strict=True):
         if quota > 0:
             pool = candidates(evidence.relevance[a:b], quota, gamma=gamma)

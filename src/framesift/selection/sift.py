@@ -209,7 +209,7 @@ def carried_events(match: EventMatch, used: Iterable[int], pictures: Sequence[in
     shown = set(used)
     best = match.order[:first]
     best = best[match.stands_out[best]]
-    carried: dict[int, int] = {}
+    carried = {}
     for index in pictures:
         inside = best[(match.lo[best] <= index) & (index < match.hi[best])].tolist()
         event = next((event for event in inside if event not in shown), None)

@@ -58,7 +58,7 @@ def prune(store: Store, *, older_than_s: float | None = None, max_bytes: float |
     Stale are damaged entries, those of a video that no longer exists at its path, and parts unfinished for a day.
     """
     now, removed = time.time(), {}
-    left: list[StoreEntry] = []
+    left = []
     for entry in store.entries():
         reason = _stale(entry, now)
         if not reason and older_than_s is not None and now - entry.used_s > older_than_s:

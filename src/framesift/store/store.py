@@ -299,7 +299,7 @@ class Store:
 
     def load_parts(self, key: IndexKey, start: int = 0) -> list[StoredCandidates]:
         """Load the contiguous parts from candidate `start` on; those after a gap or damage are ignored."""
-        parts: list[StoredCandidates] = []
+        parts = []
         while (path := self._parts_folder(key) / f"{start:06d}.safetensors").exists():
             try:
                 data = path.read_bytes()

@@ -137,7 +137,7 @@ def speech_pieces(segments: Iterable[tuple[float, float]], samples: Array) -> li
     time that two segments share, and at quiet points inside segments that are too long.
     """
     longest = int(PIECE_S * RATE)
-    pieces: list[tuple[int, int]] = []
+    pieces = []
     for first, last in _without_overlaps(segments, samples):
         while last - first > longest:
             cut = first + quietest_cut(samples[first : first + longest])

@@ -104,7 +104,7 @@ def repeats_itself(text: str) -> bool:
 
 def without_loops(events: Iterable[Event]) -> list[Event]:
     """Keep one event of each run of LOOP_LENGTH or more with the same text."""
-    remaining: list[Event] = []
+    remaining = []
     for _, run in itertools.groupby(events, key=lambda event: _words(event.text)):
         same = list(run)
         remaining += same if len(same) < LOOP_LENGTH else same[:1]

@@ -52,7 +52,7 @@ def repair(
     """
     runs = _continuous_runs(stored, durations, tick)
     offsets = np.zeros(len(stored), dtype=np.int64)
-    jumps: list[Jump] = []
+    jumps = []
     questioned, longest = int(QUESTIONED_S / tick), int(LONGEST_GAP_S / tick)
     offset = 0
     end: int | None = None
@@ -87,7 +87,7 @@ class _PacketRun:
 
 def _continuous_runs(stored: Sequence[int | None], durations: Sequence[int], tick: Fraction) -> list[_PacketRun]:
     questioned = int(QUESTIONED_S / tick)
-    runs: list[_PacketRun] = []
+    runs = []
     first, start, end = 0, None, 0
     for packet, (time, duration) in enumerate(zip(stored, durations, strict=True)):
         if time is None:

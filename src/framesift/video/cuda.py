@@ -140,7 +140,7 @@ class CudaConverter:
     def convert_batch(self, frames: Sequence[av.VideoFrame]) -> list[CudaImage]:
         """Convert frames; UnsuitedVideo if one was not decoded on the GPU, or in a format that is not supported."""
         layouts = list(map(self._layout, frames))
-        images: list[CudaImage] = []
+        images = []
         for layout, group in itertools.groupby(zip(layouts, frames, strict=True), key=lambda pair: pair[0]):
             images += self._convert([frame for _, frame in group], layout)
         return images

@@ -43,7 +43,7 @@ class DecodePlan:
         """(P,) bool: send this packet; and the packets before which the decoder must be flushed."""
         timeline = self.timeline
         send = np.zeros(len(timeline.ticks), dtype=bool)
-        flushes: set[int] = set()
+        flushes = set()
         if self.keys_only:
             flushes = {packet for packet in self.wanted if not timeline.is_closed[packet]}
         elif self.wanted:

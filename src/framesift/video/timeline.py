@@ -273,7 +273,7 @@ def scan_packets(video: OpenedVideo) -> Timeline:
     """The timeline, from one pass over the packets of the stream."""
     parser = PacketParser(video.codec, video.stream.codec_context.extradata)
     step = usual_step(video)
-    packets: list[_ScannedPacket] = []
+    packets = []
     is_cut = False
     try:
         for packet in read_packets(video.container, video.stream):

@@ -127,7 +127,7 @@ def read_paragraph(text: str, max_letters: int, weight: float = fonts.REGULAR) -
 
 def shape_line(letters: Sequence[Letter], language: str) -> ShapedLine:
     """Shape one line into glyphs from left to right."""
-    glyphs: list[Glyph] = []
+    glyphs = []
     x, ascent, descent = 0.0, MIN_ASCENT, MIN_DESCENT
     runs = _split(letters)
     for k in visual_order([run[0].level for run in runs]):

@@ -55,7 +55,7 @@ def gcr(evidence: Evidence, budget: int, *, config: GCRConfig) -> Selection:
     most = min(k_visual, size - len(anchors))
     visual = top_frames(ranking, evidence.times_s, anchors, size=most, gap_s=config.visual_gap_s)
     core = [*anchors, *visual]
-    swapped_in: set[int] = set()
+    swapped_in = set()
     rows: Any = None
     if count <= budget:
         context = sorted(set(range(count)) - set(core))

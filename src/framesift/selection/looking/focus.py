@@ -112,7 +112,7 @@ def confidence_bound(scores: list[float], total: int) -> float:
 
 def fine_samples(windows: list[range], step: int, known: Collection[int], rng: np.random.Generator) -> list[int]:
     """The frames to score next, ascending: in windows around the opened arms, half of them evenly spaced."""
-    samples: set[int] = set()
+    samples = set()
     for window in windows:
         wanted = max(1, len(window) // step)
         even = round(EVEN_SHARE * wanted)
@@ -134,7 +134,7 @@ def draw_from_arms(
 ) -> list[int]:
     """Frames of the arms, evenly shared, until `size` are selected; fewer where an arm has too few."""
     taken = set(selected)
-    drawn: list[int] = []
+    drawn = []
     share, left_over = divmod(size - len(selected), len(arms))
     for rank, arm in enumerate(arms):
         wanted = share + (rank < left_over)

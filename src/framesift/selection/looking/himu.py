@@ -132,7 +132,7 @@ def _tree(access: Access, tree: Mapping[str, Any] | str | None) -> Tree:
 
 def _curves(access: Access, leaves: Sequence[Leaf], rate: float) -> dict[Leaf, Array]:
     """Leaf → (N,) its normalised and smoothed scores."""
-    curves: dict[Leaf, Array] = {}
+    curves = {}
     # Short and long words are compared with speech in two ways, whose scores have two scales.
     streams = {leaf: (leaf.expert, leaf.expert == SPEECH and _is_long(leaf)) for leaf in leaves}
     for stream in dict.fromkeys(streams.values()):

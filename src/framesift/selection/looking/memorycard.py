@@ -150,7 +150,7 @@ def _described(evidence: Evidence, count: int) -> dict[str, object]:
 
 def read_sessions(reply: str) -> list[Session]:
     """The sessions of a reply in its order; of one that was cut off, those that are complete."""
-    entries: list[Any] = []
+    entries = []
     for value in json_values(reply, dict):
         listed = value.get("sessions")
         entries += listed if isinstance(listed, list) else [value]
@@ -240,7 +240,7 @@ def _with_total(parts: list[Session], total: int) -> list[Session]:
     while sum(part.count for part in parts) > total:
         k = max(range(len(parts)), key=lambda k: parts[k].count)
         parts[k] = _without_densest(parts[k])
-    full: set[int] = set()
+    full = set()
     while sum(part.count for part in parts) < total:
         open_parts = [k for k, part in enumerate(parts) if part.count < MAX_PER_SESSION and k not in full]
         if not open_parts:

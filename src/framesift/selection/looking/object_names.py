@@ -105,7 +105,7 @@ class LanguageModelNamer:
 
 def noun_phrases(text: str) -> Iterable[tuple[str, int, int]]:
     """Yield each phrase in lower case with its start and end; a longer run gives its last words."""
-    run: list[re.Match[str]] = []
+    run = []
     for word in [*_WORD.finditer(text), None]:
         if word is not None and word.group()[0].isalnum() and not _ends_phrase(word.group()):
             run.append(word)

@@ -80,7 +80,7 @@ def toolmerge(
     joined, order = join_ranks(ranks, expression)
     rate = candidate_rate(evidence)
     widest_s = min(len(evidence) / rate / (2 * budget), gap_cap_s)
-    shown: dict[int, Event] = {}
+    shown = {}
     if lookup.model is not None and texts:
         shown = _confirmed(access, texts)
         for index in cluster_middles(sorted(shown), int(widest_s * rate)):
@@ -112,7 +112,7 @@ def _alone(query: str) -> dict[str, Any]:
 
 def read_plan(plan: object) -> tuple[list[dict[str, str]], str]:
     """The valid searches of a plan, each with id, tool and query, and its expression; empty if it has none."""
-    found: list[dict[str, str]] = []
+    found = []
     rows = plan.get("queries") if isinstance(plan, Mapping) else None
     for row in rows if isinstance(rows, list) else []:
         values = [row.get(name) for name in ("id", "tool", "query")] if isinstance(row, Mapping) else []
@@ -223,7 +223,7 @@ def screen_texts(evidence: Evidence) -> list[str]:
 
 def _confirmed(access: Access, texts: Sequence[str]) -> dict[int, Event]:
     """Frame index → the text on its screen that helps to answer."""
-    helpful: set[str] = set()
+    helpful = set()
     for start in range(0, len(texts), TEXTS_PER_CALL):
         part = texts[start : start + TEXTS_PER_CALL]
         listed = "\n".join(f'{k}. "{text}"' for k, text in enumerate(part, 1))

@@ -6,7 +6,7 @@ Wang et al., "VideoAgent: Long-form Video Understanding with Large Language Mode
 from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 
@@ -78,7 +78,7 @@ def videoagent(
         return access.select(range(len(evidence)))
     picked = np.linspace(0, len(evidence) - 1, num=min(first, budget)).astype(int).tolist()
     access.require_calls(len(picked) + 1)
-    steps: list[dict[str, Any]] = []
+    steps = []
     while True:
         access.describe(picked)
         frames = sorted(picked)

@@ -68,7 +68,7 @@ def to_events(
 
 def _sort(cues: Iterable[Cue], offset_s: float, duration_s: float | None, repairs: Counter[str]) -> list[_Span]:
     """Drop empty cues, swap reversed times, sort, and close open ends."""
-    spans: list[_Span] = []
+    spans = []
     for cue in cues:
         start_s, end_s = cue.start_s, UNTIL_NEXT_CUE if cue.end_s is None else cue.end_s
         if not cue.lines:
@@ -105,7 +105,7 @@ def _merge_scrolling(spans: list[_Span], repairs: Counter[str]) -> list[_Span]:
     steps = sum(1 for k, count in enumerate(repeated) if count and spans[k].lines != spans[k - 1].lines)
     if steps < max(1, threshold):
         return spans
-    merged: list[_Span] = []
+    merged = []
     for span, count in zip(spans, repeated, strict=True):
         if not count:
             merged.append(_Span(span.start_s, span.end_s, span.lines))
@@ -134,7 +134,7 @@ def _count_repeated(before: _Span, span: _Span, *, grown: bool = False) -> int:
 
 def _merge_repeats(spans: list[_Span], repairs: Counter[str]) -> list[_Span]:
     """Merge a text that is repeated while it is visible, or right after."""
-    merged: list[_Span] = []
+    merged = []
     latest: dict[str, _Span] = {}
     for span in spans:
         last = latest.get(span.text)

@@ -38,7 +38,7 @@ class SAMI(SubtitleFormat):
                 match = _CLASS.search(paragraph_attributes)
                 name = match[1].lower() if match else ""
                 paragraphs_by_class[name].append((int(start[1]) / 1000, _clean(content)))
-        cues: list[tuple[int, Cue]] = []
+        cues = []
         for name, shown in paragraphs_by_class.items():
             ends = [*(start_s for start_s, _ in shown[1:]), None]
             for order, ((start_s, lines), end_s) in enumerate(zip(shown, ends, strict=True)):

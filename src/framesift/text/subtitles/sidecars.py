@@ -90,7 +90,7 @@ def search_sidecars(video_path: str | os.PathLike[str]) -> SidecarSearch:
     # A folder of subtitles without the video serves any number of videos.
     is_only_video = video.name in beside and videos <= {video.name}
     stems = {Path(name).stem.casefold() for name in videos}
-    ranked: list[tuple[tuple[object, ...], Sidecar]] = []
+    ranked = []
     ambiguous: list[Path] = []
     unrelated: list[Path] = []
     for depth, place in enumerate(places):

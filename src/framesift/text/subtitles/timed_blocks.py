@@ -61,7 +61,7 @@ class TimedBlockFormat(SubtitleFormat):
         return parsed
 
     def _split_blocks(self, lines: Lines) -> Iterator[Lines]:
-        block: Lines = []
+        block = []
         for line in [*lines, ""]:
             if line and (line.strip() or not self.blank_lines_separate):
                 block.append(line)
