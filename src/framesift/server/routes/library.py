@@ -30,7 +30,6 @@ from framesift.text.subtitles.reading import ENDINGS
 from framesift.video.frames import probe
 
 MAX_UPLOADS = 3  # at a time
-SPACE_CHECK_BYTES = 64 * 2**20  # free space is checked again after so much of an upload
 JPEG: dict[int | str, dict[str, object]] = {200: {"content": {"image/jpeg": {}}, "description": "A small JPEG"}}
 VIDEO: dict[str, dict[str, object]] = {"video/*": {}, "application/octet-stream": {}}
 FILE: dict[int | str, dict[str, object]] = {
@@ -108,7 +107,7 @@ async def upload_video(request: Request, services: ServicesDep, name: FileName) 
     with _upload_slot(services) as partial:
         length = request.headers.get("content-length", "0")
         await run_in_threadpool(services.files.check_disk_space, int(length) if length.isdigit() else 0)
-        await _receive(request, services, partial)
+        await _receive(request, partial)
         video = await run_in_threadpool(_accept_video, services, partial, name)
     return await run_in_threadpool(describe, services, video)
 
@@ -125,7 +124,7 @@ async def add_subtitles(request: Request, services: ServicesDep, video: VideoDep
     if ending not in ENDINGS:
         raise InputError(f"{name[:200]!r} is not a subtitle file; expected one that ends in {', '.join(ENDINGS)}")
     with _upload_slot(services, ending) as partial:
-        await _receive(request, services, partial)
+        await _receive(request, partial)
         await run_in_threadpool(_accept_subtitles, services, video, partial, name)
     return await run_in_threadpool(describe, services, video)
 
@@ -144,16 +143,11 @@ def _upload_slot(services: Services, ending: str = "") -> Iterator[Path]:
         partial.unlink(missing_ok=True)
 
 
-async def _receive(request: Request, services: Services, partial: Path) -> None:
+async def _receive(request: Request, partial: Path) -> None:
     """Write a request's body to disk as it arrives."""
-    received = 0
     try:
         with partial.open("wb") as file:
             async for chunk in request.stream():
-                # Not every client sends the length in advance.
-                if received // SPACE_CHECK_BYTES != (received + len(chunk)) // SPACE_CHECK_BYTES:
-                    await run_in_threadpool(services.files.check_disk_space, SPACE_CHECK_BYTES)
-                received += len(chunk)
                 await run_in_threadpool(file.write, chunk)
     except asyncio.CancelledError:
         raise ServerBusy("the server is shutting down; upload the file again when it is running") from None
