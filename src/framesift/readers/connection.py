@@ -81,10 +81,9 @@ class ServerConnection:
     def _http_client(self, **options: Any) -> Any:
         import openai
 
-        client: Any = openai.DefaultHttpxClient
         if self.is_allowed is not None:
             options["transport"] = CheckedTransport(self.is_allowed, "not an address that may be called")
-        return client(**options)
+        return openai.DefaultHttpxClient(**options)
 
     def resolve_model(self, model: str, *, retries: int | None = None) -> str:
         """List the server's models once; the given name, or that of the only one if it is empty."""
