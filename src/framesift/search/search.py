@@ -140,7 +140,7 @@ class _Search:
 
     def rank(self, kind: str) -> list[Hit]:
         """The best frames or events by cosine, and the best of the events that contain every word of the text."""
-        sources: list[Source] = list(self._sources(kind))
+        sources = list(self._sources(kind))
         scores = unrelated_scores(self.store.root / FOLDER / f"chance-{self._prefix}{kind}.json", sources, self.model)
         sources = [
             each for each in sources if each.owner in scores and (self.videos is None or each.video in self.videos)
@@ -252,7 +252,7 @@ class _ScannedRows:
     def of(cls, sources: "Sequence[Source]", query: Array, threads: int) -> "_ScannedRows":
         """Read and compare one source at a time in each thread; one that can't be read has none, with a warning."""
         with ThreadPoolExecutor(threads) as pool:
-            parts: list[tuple[Array, Array]] = [_NO_ROWS, *pool.map(partial(_compare, query), sources)]
+            parts = [_NO_ROWS, *pool.map(partial(_compare, query), sources)]
         starts = np.cumsum([len(times_s) for times_s, _ in parts])
         times_s, found = map(np.concatenate, zip(*parts, strict=True))
         return cls([source.video for source in sources], starts, times_s, found)

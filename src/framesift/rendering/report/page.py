@@ -120,7 +120,7 @@ class _Page:
         return f"{shortened(video['name'], 40)} {_clock(time_s - video['start_s'])}"
 
     def _video_at(self, time_s: float) -> Mapping[str, Any]:
-        videos: Sequence[Mapping[str, Any]] = self.view["videos"]
+        videos = self.view["videos"]
         return next((video for video in reversed(videos) if time_s >= video["start_s"]), videos[0])
 
     def _frame_key(self, frame: Mapping[str, Any]) -> tuple[str, int]:

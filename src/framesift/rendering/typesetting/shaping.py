@@ -217,7 +217,7 @@ def _faces(parts: Sequence[str], scripts: Sequence[str], language: str, weight: 
     ]
     nearest: Iterator[Typeface | None] = accumulate(reversed(faces), lambda later, face: face or later)
     following = list(nearest)[::-1]
-    before: Typeface | None = None
+    before = None
     for k, (part, script) in enumerate(zip(parts, scripts, strict=True)):
         if not script:
             neighbours = (face for face in (before, following[k]) if face is not None and face.covers(part))

@@ -109,7 +109,7 @@ def _readers_record(services: Services) -> ReadersRecord:
 
 async def _answer_lines(services: Services, current: Callable[[], KeptAnswer]) -> AsyncIterator[str]:
     """The answer as JSON lines: whenever it has grown, then as it is kept."""
-    sent: KeptAnswer | None = None
+    sent = None
     with suppress(NothingKept):  # deleted meanwhile
         while not services.closing and (sent is None or sent.state == "running"):
             if (answer := current()) != sent:
