@@ -50,7 +50,8 @@ def read_value(kind: Any, value: Any, location: str) -> Any:
 
 def read_record(kind: type[RecordClass], value: Any, location: str) -> RecordClass:
     """Build a dataclass from a mapping with its fields, each checked against its type."""
-    return read_value(kind, value, location)
+    record: RecordClass = read_value(kind, value, location)
+    return record
 
 
 def read_field(row: Mapping[str, Any], name: str, kind: Any, location: str, default: Any = REQUIRED) -> Any:

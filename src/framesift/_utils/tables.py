@@ -42,6 +42,7 @@ def parquet_rows(path: Path, extra: str, columns: Collection[str] = ()) -> list[
     try:
         with parquet.ParquetFile(path) as table:
             wanted = [name for name in table.schema_arrow.names if name.strip().lower() in columns]
-            return table.read(columns=wanted or None).to_pylist()
+            rows: list[dict[str, Any]] = table.read(columns=wanted or None).to_pylist()
+            return rows
     except (arrow.ArrowException, OSError) as error:
         raise InputError(f"{path} is not a Parquet file that can be read ({error}); download it again") from None

@@ -400,7 +400,8 @@ def _moments(row: _Row) -> tuple[float | tuple[float, float], ...]:
         is_list = value.strip()[0] == "["
         listed = load_json(value, f"{row.location}: moments", "seconds, or pairs of them") if is_list else [value]
         row = replace(row, values={"moments": listed})
-    return row("moments", tuple[Seconds | tuple[Seconds, Seconds], ...], ())
+    moments: tuple[float | tuple[float, float], ...] = row("moments", tuple[Seconds | tuple[Seconds, Seconds], ...], ())
+    return moments
 
 
 def without_letters(options: Iterable[str]) -> tuple[str, ...]:

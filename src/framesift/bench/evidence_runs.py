@@ -240,7 +240,8 @@ class _PreparedSetVideo:
         """(n, D) frames of the substitute video, one per second; after its end they begin again."""
         frames = np.asarray(self.borrowed.frames if self.borrowed is not None else ())
         first = _OFFSET_S[self.kind] * self.video.number % max(len(frames) - int(duration_s), 1)
-        return frames[(first + (times - times[0]).astype(int)) % len(frames)]
+        rows: Array = frames[(first + (times - times[0]).astype(int)) % len(frames)]
+        return rows
 
 
 def _with_frames(rows: Sequence[Result], prepared: _PreparedSetVideo, choice: SelectionChoice) -> list[Result]:

@@ -198,7 +198,8 @@ def _methods_with(name: str, options_of: Mapping[str, Mapping[str, object]]) -> 
 
 def _blocks(settings: Mapping[str, Any], location: str) -> tuple[dict[str, Any], ...]:
     listed = settings.get("blocks") or ()
-    return read_value(tuple[dict[str, Any], ...], listed, f"{location}: blocks")
+    blocks: tuple[dict[str, Any], ...] = read_value(tuple[dict[str, Any], ...], listed, f"{location}: blocks")
+    return blocks
 
 
 def _check_known(settings: Iterable[Any], known: Sequence[str], location: str) -> None:

@@ -129,7 +129,8 @@ class OfflineEncoder:
     def _class_vectors(self) -> Array:
         """(1000, 384), without the component common to all class names, which does not discriminate images."""
         vectors = class_vectors()
-        return vectors - vectors.mean(axis=0)
+        centred: Array = vectors - vectors.mean(axis=0)
+        return centred
 
     @cached_property
     def _session(self) -> Any:
@@ -161,7 +162,8 @@ def mean_class_vector(logits: Array, vectors: Array, *, most: int = CLASSES, tem
     probabilities = np.exp(scaled - scaled[:, :1])
     probabilities /= probabilities.sum(axis=1, keepdims=True)
     # Products of rows, which are too small for a BLAS to share among threads: those would wait for the busy cores.
-    return np.matmul(probabilities[:, None, :], vectors[likely])[:, 0]
+    means: Array = np.matmul(probabilities[:, None, :], vectors[likely])[:, 0]
+    return means
 
 
 @cache

@@ -275,7 +275,8 @@ def _features(outputs: Any) -> Any:
 
 
 def _to_array(outputs: Any) -> Array:
-    return _features(outputs).float().cpu().numpy()
+    values: Array = _features(outputs).float().cpu().numpy()
+    return values
 
 
 def image_layout(processor: Any) -> ImageLayout | None:

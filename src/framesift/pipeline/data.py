@@ -72,12 +72,14 @@ class VideoData:
     def event_words(self) -> EventWords:
         if "words" not in self._shared:
             self._shared["words"] = EventWords([event.text for event in self.events])
-        return self._shared["words"]
+        words: EventWords = self._shared["words"]
+        return words
 
     @property
     def chance_levels(self) -> dict[str, ChanceLevels]:
         """What unrelated questions score, by encoder of the text; filled by the first that is compared with chance."""
-        return self._shared.setdefault("levels", {})
+        levels: dict[str, ChanceLevels] = self._shared.setdefault("levels", {})
+        return levels
 
     @property
     def info(self) -> VideoInfo:
@@ -86,7 +88,8 @@ class VideoData:
             return self.index.info
         if "info" not in self._shared:
             self._shared["info"] = probe(self.path)
-        return self._shared["info"]
+        info: VideoInfo = self._shared["info"]
+        return info
 
     def with_every_frame(self: Opened) -> Opened:
         """This video with all its frames as candidates, whose vectors are all alike: for methods that use none."""

@@ -192,7 +192,8 @@ class OpenAIReader:
                 images.append(part)
                 text = ""
         reply, _ = self._send(Prompt(tuple(images), tuple(captions), text, ""), self.max_tokens or FREE_TOKENS)
-        return reply.choices[0].message.content or ""
+        content: str = reply.choices[0].message.content or ""
+        return content
 
     def _video(self, exhibit: "Exhibit", prompt: Prompt, time_format: TimeFormat) -> "_SentVideo | None":
         """How the frames are sent as one video; None for pictures."""

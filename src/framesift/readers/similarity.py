@@ -68,7 +68,8 @@ class SimilarityReader:
 
 def _mean_of_largest(cosines: Array) -> Array:
     """(Q,) mean of the largest values of each row."""
-    return np.sort(cosines, axis=1)[:, -BEST:].mean(axis=1)
+    means: Array = np.sort(cosines, axis=1)[:, -BEST:].mean(axis=1)
+    return means
 
 
 def _best_option(choices: dict[int, str], scores: Array) -> tuple[str, int | None, str]:

@@ -281,7 +281,8 @@ class _ScannedRows:
         video = self.videos[self[k][0]]
         numbers = (number for number, name in enumerate(self.videos) if name == video)
         rows = np.r_[tuple(map(self.part, numbers))]
-        return rows[np.abs(self.times_s[rows] - self.times_s[k]) <= window_s]
+        near: Array = rows[np.abs(self.times_s[rows] - self.times_s[k]) <= window_s]
+        return near
 
 
 _NO_ROWS = (np.zeros(0), np.zeros(0))

@@ -80,4 +80,5 @@ def best_of_bins(ranking: Ranking, size: int) -> list[int]:
     count = len(ranking.scores)
     centres = np.rint(np.arange(size) * ((count - 1) / max(size - 1, 1))).astype(int)
     starts = np.concatenate(([0], (centres[:-1] + centres[1:]) // 2 + 1))
-    return ranking.best_in_ranges(starts, np.append(starts[1:], count)).tolist()
+    best: list[int] = ranking.best_in_ranges(starts, np.append(starts[1:], count)).tolist()
+    return best

@@ -61,7 +61,8 @@ class ChanceLevels:
 
 def word_scores(cosines: Array, lexical: Array) -> Array:
     """The scores of events for a question, from their cosines and shared words, of the same shape."""
-    return cosines + LEXICAL_WEIGHT * lexical
+    scores: Array = cosines + LEXICAL_WEIGHT * lexical
+    return scores
 
 
 def best_level(scores: Array) -> float:

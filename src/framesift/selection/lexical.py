@@ -52,7 +52,8 @@ class EventWords:
         weights = np.log1p((events - containing + 0.5) / (containing + 0.5))
         relative = self._lengths / self._lengths.mean()
         discount = SATURATION * (1.0 - LENGTH_DISCOUNT + LENGTH_DISCOUNT * relative[:, None])
-        return (counts / (counts + discount) * weights).sum(axis=1) * (SATURATION + 1.0) / weights.sum()
+        shares: Array = (counts / (counts + discount) * weights).sum(axis=1) * (SATURATION + 1.0) / weights.sum()
+        return shares
 
 
 def quoting(texts: Sequence[str], question: str) -> list[int]:

@@ -162,7 +162,8 @@ class FrameCountTable:
         upper_bound = gained[:, None] + more * (greedy.gains[row[states], step - 1][:, None] + GAIN_TIE)
         inside = target < len(value)
         current = value[np.minimum(target, len(value) - 1)]
-        return states[(inside & (upper_bound > current)).any(axis=1)]
+        promising: Array = states[(inside & (upper_bound > current)).any(axis=1)]
+        return promising
 
     def _record(self, greedy: GreedyPicks, row: Array, value: Array, came_from: Array, start: int) -> None:
         frames, last = list(self._frames), self.last.copy()

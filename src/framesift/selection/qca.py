@@ -93,7 +93,8 @@ def allocate(shares: Array, lengths: Sequence[int], budget: int) -> list[int]:
         added = min(left, lengths[k] - int(counts[k]))
         counts[k] += added
         left -= added
-    return counts.tolist()
+    quotas: list[int] = counts.tolist()
+    return quotas
 
 
 def candidates(relevance: Array, quota: int, *, gamma: float) -> list[int]:

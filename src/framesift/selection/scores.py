@@ -12,14 +12,16 @@ def min_max(values: Array) -> Array:
     values = merge_ties(values)
     low = values.min(axis=0, initial=np.inf)
     span = values.max(axis=0, initial=-np.inf) - low
-    return (values - low) / np.where(span > 0, span, 1.0)
+    scaled: Array = (values - low) / np.where(span > 0, span, 1.0)
+    return scaled
 
 
 def softmax(values: Array, temperature: float = 1.0) -> Array:
     """exp(values / temperature), normalised to sum to 1."""
     scaled = np.asarray(values, dtype=np.float64) / temperature
     powers = np.exp(scaled - scaled.max())
-    return powers / powers.sum()
+    probabilities: Array = powers / powers.sum()
+    return probabilities
 
 
 class Ranking:
@@ -76,4 +78,5 @@ def largest_remainder(shares: Array, size: int) -> list[int]:
     counts = np.floor(exact + TIE_TOLERANCE).astype(int)
     order = np.argsort(-merge_ties(exact - counts), kind="stable")
     counts[order[: size - int(counts.sum())]] += 1
-    return counts.tolist()
+    rounded: list[int] = counts.tolist()
+    return rounded

@@ -55,7 +55,8 @@ class Spread:
         level = (
             self.value.max() if count == 1 else np.partition(self.value, -min(count, len(self.value)))[-count:].min()
         )
-        return np.flatnonzero((self.value >= level - TIE_TOLERANCE) & self._available)
+        items: Array = np.flatnonzero((self.value >= level - TIE_TOLERANCE) & self._available)
+        return items
 
     def choose(self, item: int, weight: float | None = None) -> Choice:
         """Take this item, and lower the value of those near it, by another weight if one is given."""
@@ -135,4 +136,5 @@ class DuplicateFilter:
         if len(undecided):
             exact = self._vectors.products(self._vectors.exact(np.array(chosen)), candidates[undecided])
             largest[undecided] = exact.max(axis=1)
-        return largest > self._threshold + TIE_TOLERANCE
+        above: Array = largest > self._threshold + TIE_TOLERANCE
+        return above

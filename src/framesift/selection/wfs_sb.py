@@ -89,7 +89,8 @@ def boundaries(scores: Array) -> list[int]:
         distance=max(MIN_DISTANCE, int(len(detail) * DISTANCE_SHARE)),
         prominence=PROMINENCE_SHARE * (detail.max() - detail.min()),
     )
-    return peaks.tolist()
+    found: list[int] = peaks.tolist()
+    return found
 
 
 def coarsest_detail(scores: Array) -> Array:
@@ -101,7 +102,8 @@ def coarsest_detail(scores: Array) -> Array:
     else:  # a single level of any signal; wavedec would warn about short ones
         coefficients = list(pywt.dwt(scores, WAVELET, mode=MODE))
     coarsest_only = [part if k == 1 else np.zeros_like(part) for k, part in enumerate(coefficients)]
-    return pywt.waverec(coarsest_only, WAVELET, mode=MODE)[: len(scores)]
+    reconstructed: Array = pywt.waverec(coarsest_only, WAVELET, mode=MODE)[: len(scores)]
+    return reconstructed
 
 
 def allocate_budget(scores: Array, edges: list[int], size: int, temperature: float) -> list[tuple[int, int, int]]:

@@ -172,7 +172,8 @@ class Lookup:
         if not evidence.events:
             return np.zeros((len(texts), 0))
         scores = np.asarray(self.require("score_events")(list(texts)), dtype=np.float64)
-        return scores[:, np.array(evidence.event_positions)]
+        remaining: Array = scores[:, np.array(evidence.event_positions)]
+        return remaining
 
 
 @dataclass(frozen=True)

@@ -96,7 +96,8 @@ def small_products(rows: Array, others: Array) -> Array:
     if columns == 0:
         return np.empty((count, 0), dtype=rows.dtype)
     if columns == 1:
-        return (rows[:, None, :] @ others[0][:, None])[:, :, 0]
+        single: Array = (rows[:, None, :] @ others[0][:, None])[:, :, 0]
+        return single
     out = np.empty((count, columns), dtype=rows.dtype)
     if columns > PRODUCT_COLUMNS:
         for start in range(0, columns, PRODUCT_COLUMNS):
@@ -179,7 +180,8 @@ class UnitRows:
 
     def exact(self, indices: Array | slice = slice(None)) -> Array:
         """(K, D) float64: the rows at `indices`, of all by default, divided by their lengths."""
-        return self.rows[indices] / self.lengths[indices, None]
+        rows: Array = self.rows[indices] / self.lengths[indices, None]
+        return rows
 
     @cached_property
     def step_distances(self) -> Array:
@@ -229,7 +231,8 @@ class UnitRows:
         The cosines, if the others have length 1 as those of `exact` have.
         """
         if self._runs is None:
-            return dot_products(self.rows[indices], others) / self.lengths[indices, None]
+            products: Array = dot_products(self.rows[indices], others) / self.lengths[indices, None]
+            return products
         first, run = self._runs
         runs, row = np.unique(run[indices], return_inverse=True)
         products = (dot_products(self.rows[first[runs]], others) / self.lengths[first[runs], None])[row]
@@ -303,7 +306,8 @@ def validate_query(values: ArrayLike, dim: int) -> Array:
     query = np.asarray(values)
     if query.ndim != 1:
         raise InputError(f"query has shape {query.shape}; expected ({dim},): one text vector")
-    return UnitRows(query[None], "query", dim=dim).exact()[0]
+    unit: Array = UnitRows(query[None], "query", dim=dim).exact()[0]
+    return unit
 
 
 def validate_scores(values: ArrayLike, count: int, name: str) -> Array:

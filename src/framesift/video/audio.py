@@ -161,7 +161,8 @@ def _choose_stream(container: av.container.InputContainer, language: str | None)
 def loudness(samples: Array) -> Array:
     """Root mean square of each step of FRAME_S, (n // FRAME,); an incomplete last step is dropped."""
     whole = samples[: len(samples) // FRAME * FRAME].reshape(-1, FRAME)
-    return np.sqrt(np.mean(np.square(whole, dtype=np.float32), axis=1))
+    level: Array = np.sqrt(np.mean(np.square(whole, dtype=np.float32), axis=1))
+    return level
 
 
 def quietest_cut(samples: Array, share: float = CUT_SEARCH_SHARE) -> int:

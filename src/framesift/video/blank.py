@@ -110,7 +110,8 @@ def _spread(histogram: list[int], count: int) -> tuple[int, int]:
 
 def small_picture(picture: Image.Image) -> Array:
     """(36, 64, 3) int16: the mean colours of the cells of a picture."""
-    return np.asarray(picture.resize(SMALL_SIZE, Image.Resampling.BOX)).astype(np.int16)
+    small: Array = np.asarray(picture.resize(SMALL_SIZE, Image.Resampling.BOX)).astype(np.int16)
+    return small
 
 
 def is_unchanged(small: Array, encoded: Array) -> bool:

@@ -178,4 +178,5 @@ def srgb_of_light() -> Array:
     """(65536,) uint8: the sRGB code value for linear light from 0 to 1."""
     light = np.linspace(0.0, 1.0, 65536)
     code = np.where(light <= 0.0031308, 12.92 * light, 1.055 * light ** (1 / 2.4) - 0.055)
-    return np.rint(255 * code).astype(np.uint8)
+    codes: Array = np.rint(255 * code).astype(np.uint8)
+    return codes

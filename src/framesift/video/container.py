@@ -89,13 +89,14 @@ def open_container(path: StrPath, hwaccel: HWAccel | None = None) -> av.containe
     name = check_file(path)
     try:
         # Of these formats, none can refer to other files; the prefix keeps a colon from being parsed as a protocol.
-        return av.open(
+        container: av.container.InputContainer = av.open(
             f"file:{Path(name).absolute()}",
             "r",
             container_options={"protocol_whitelist": "file", "format_whitelist": FORMATS},
             hwaccel=hwaccel,
             **_METADATA,
         )
+        return container
     except (av.error.FFmpegError, ValueError, OSError):
         raise InputError(_open_error(name)) from None
 

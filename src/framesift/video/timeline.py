@@ -111,7 +111,8 @@ class Timeline:
 
     @cached_property
     def _shown_ticks(self) -> Array:
-        return self.ticks[self.shown]
+        ticks: Array = self.ticks[self.shown]
+        return ticks
 
     @cached_property
     def _starts(self) -> Array:

@@ -59,7 +59,8 @@ def main() -> None:
 
 def create_worker(spec: WorkerSpec) -> Worker:
     module, _, name = WORKERS[spec.name].partition(":")
-    return getattr(import_module(module), name)(dict(spec.settings), **spec.objects)
+    worker: Worker = getattr(import_module(module), name)(dict(spec.settings), **spec.objects)
+    return worker
 
 
 def _run_task(worker: Worker, task: Task, send: Callable[..., None]) -> None:

@@ -201,4 +201,5 @@ def _mean_change_around(steps: Array, frames: Array) -> Array:
     """(C,) mean step distance to the candidates directly before and after; 0 where there is neither."""
     padded = np.concatenate(([0.0], steps, [0.0]))
     sides = (frames > 0).astype(int) + (frames < len(steps))
-    return (padded[frames] + padded[frames + 1]) / np.maximum(sides, 1)
+    mean: Array = (padded[frames] + padded[frames + 1]) / np.maximum(sides, 1)
+    return mean

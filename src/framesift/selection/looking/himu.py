@@ -303,7 +303,8 @@ def in_order(curves: Sequence[Array]) -> Array:
     earlier = [np.concatenate(([0.0], np.maximum.accumulate(c)[:-1])) for c in curves]
     later = [np.concatenate((np.maximum.accumulate(c[::-1])[::-1][1:], [0.0])) for c in curves]
     gated = [reduce(np.multiply, [*earlier[:k], *later[k + 1 :]], curve) for k, curve in enumerate(curves)]
-    return np.max([*gated, np.zeros(len(curves[0]))], axis=0)
+    largest: Array = np.max([*gated, np.zeros(len(curves[0]))], axis=0)
+    return largest
 
 
 def right_after(cause: Array, effect: Array, rate: float) -> Array:
@@ -311,7 +312,8 @@ def right_after(cause: Array, effect: Array, rate: float) -> Array:
     step = math.exp(-DECAY_PER_S / rate)
     before = _decayed_sum(cause, step)
     after = _decayed_sum(effect[::-1], step)[::-1]
-    return np.maximum(effect * before, cause * after)
+    either: Array = np.maximum(effect * before, cause * after)
+    return either
 
 
 def _decayed_sum(curve: Array, step: float) -> Array:
@@ -336,7 +338,8 @@ def smooth(curve: Array, sigma: float) -> Array:
     if radius < 1:
         return curve
     kernel = np.exp(-0.5 * (np.arange(-radius, radius + 1) / sigma) ** 2)
-    return np.convolve(np.pad(curve, radius, mode="edge"), kernel / kernel.sum(), mode="valid")
+    smoothed: Array = np.convolve(np.pad(curve, radius, mode="edge"), kernel / kernel.sum(), mode="valid")
+    return smoothed
 
 
 def peaks_and_neighbours(curve: Array, size: int, rate: float) -> list[int]:

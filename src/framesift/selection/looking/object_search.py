@@ -146,7 +146,8 @@ class ObjectSearch:
 
     def draw(self, weights: Array, size: int) -> list[int]:
         """Draw distinct frames, each with a probability in proportion to its weight."""
-        return self.rng.choice(self._count, size=size, replace=False, p=weights / weights.sum()).tolist()
+        drawn: list[int] = self.rng.choice(self._count, size=size, replace=False, p=weights / weights.sum()).tolist()
+        return drawn
 
     def _update(self, batch: Sequence[int], found: Detections) -> None:
         alone = [detection_score(found[index], self._weights) for index in batch]
@@ -189,7 +190,8 @@ def spline_curve(visited: Array, scores: Array) -> Array:
         return linear_curve(visited, scores)
     spline = require("scipy.interpolate", "peers").UnivariateSpline
     fit = spline(visited, scores[visited], k=SPLINE_DEGREE, s=SMOOTHING)
-    return fit(np.arange(len(scores)))
+    curve: Array = fit(np.arange(len(scores)))
+    return curve
 
 
 def linear_curve(visited: Array, scores: Array) -> Array:
@@ -199,7 +201,8 @@ def linear_curve(visited: Array, scores: Array) -> Array:
 
 def best_frames(scores: Array, size: int) -> list[int]:
     """The frames with the largest scores, best first; equal ones by index."""
-    return np.argsort(-scores, kind="stable")[:size].tolist()
+    order: list[int] = np.argsort(-scores, kind="stable")[:size].tolist()
+    return order
 
 
 def object_weights(objects: Objects) -> dict[str, float]:

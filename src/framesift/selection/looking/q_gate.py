@@ -69,4 +69,5 @@ def stream_weights(weights: Sequence[float] | None, visual_demand: float) -> Arr
     values = np.array([check_number(f"weights[{k}]", weight, low=0) for k, weight in enumerate(weights)])
     if not values.any():
         raise OptionError("weights are all 0; expected at least one above 0")
-    return values / values.sum()
+    shares: Array = values / values.sum()
+    return shares

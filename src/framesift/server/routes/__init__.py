@@ -60,7 +60,8 @@ async def run_in_thread(
 
 
 async def _get_services(request: Request) -> Services:
-    return request.app.state.services
+    services: Services = request.app.state.services
+    return services
 
 
 # Neither a proxy nor the compression collects what a stream sends.
