@@ -74,7 +74,8 @@ class PhraseDetector:
 
 
 def _array(tensor: Any) -> Array:
-    return tensor.cpu().double().numpy()
+    array: Array = tensor.cpu().double().numpy()
+    return array
 
 
 def _corners(boxes: Array, size: tuple[int, int]) -> Array:

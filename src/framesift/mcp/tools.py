@@ -285,7 +285,8 @@ def call_tool(session: AgentSession, name: str, arguments: Mapping[str, Any], ca
         raise OptionError(f"there is no tool {name[:60]!r}; {suggestion(name[:60], TOOL_NAMES)}")
     given = read_arguments(_arguments(name, session.config), arguments)
     try:
-        return getattr(VideoTools(session, call), name)(**given)
+        reply: Reply = getattr(VideoTools(session, call), name)(**given)
+        return reply
     except StillRunning as running:
         return Reply((_describe_job(running, name),))
 

@@ -344,7 +344,7 @@ def smooth(curve: Array, sigma: float) -> Array:
 
 def peaks_and_neighbours(curve: Array, size: int, rate: float) -> list[int]:
     """√size peaks at least √size s apart, the best frames around each, then the largest of the rest."""
-    largest = np.argsort(-curve, kind="stable").tolist()
+    largest: list[int] = np.argsort(-curve, kind="stable").tolist()
     if size < SMALL_BUDGET:
         return largest[:size]
     root = math.sqrt(size)
@@ -364,7 +364,7 @@ def _find_peaks(curve: Array, distance: int) -> list[int]:
     find = require("scipy.signal", "peers").find_peaks
     prominence = max(LEAST_PROMINENCE, PROMINENCE * float(curve.max() - curve.min()))
     for _ in range(HALVINGS):
-        peaks = find(curve, distance=distance, prominence=prominence)[0].tolist()
+        peaks: list[int] = find(curve, distance=distance, prominence=prominence)[0].tolist()
         if peaks:
             return peaks
         prominence /= 2
