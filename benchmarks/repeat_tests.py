@@ -31,6 +31,7 @@ PYTEST = [
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--first", type=int, default=1, help="number of the first run, to continue a table")
     parser.add_argument("--busy", type=int, default=4, help="busy processes beside every second run")
     parser.add_argument("--logs", type=Path, default=Path("failed-test-runs"), help="folder for failed runs' output")
     arguments = parser.parse_args()
@@ -39,7 +40,7 @@ def main() -> int:
         flush=True,
     )
     failures = 0
-    for run in range(1, arguments.runs + 1):
+    for run in range(arguments.first, arguments.runs + 1):
         busy = arguments.busy if run % 2 == 0 else 0
         start = time.perf_counter()
         with busy_processes(busy):
@@ -52,7 +53,7 @@ def main() -> int:
             failures += 1
             arguments.logs.mkdir(exist_ok=True)
             (arguments.logs / f"{run}.txt").write_text(done.stdout + done.stderr)
-    print(f"\n{failures} of {arguments.runs} runs failed")
+    print(f"\n{failures} of {arguments.runs - arguments.first + 1} runs failed")
     return 1 if failures else 0
 
 
