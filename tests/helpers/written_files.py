@@ -21,5 +21,5 @@ def repository_files() -> set[Path]:
     files = set()
     for parent, folders, names in os.walk(REPOSITORY):
         folders[:] = [name for name in folders if not name.startswith(".") and name not in CACHES]
-        files |= {Path(parent, name) for name in names}
+        files |= {Path(parent, name) for name in names if not name.startswith(".coverage")}
     return files
