@@ -1,10 +1,12 @@
 """The packages that framesift requires: which of them are missing or of another version."""
 
+from functools import cache
 from importlib.metadata import PackageNotFoundError, requires, version
 
 from packaging.requirements import Requirement
 
 
+@cache  # reading it takes half a millisecond, and the page draws a view for every change
 def installed_version(package: str) -> str:
     """The version of an installed package, or ""."""
     try:
