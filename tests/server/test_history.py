@@ -143,6 +143,17 @@ def test_page_shows_a_streamed_answer_after_a_reload_and_its_times_are_links(slo
     assert slow_tab.complaints == []
 
 
+def test_one_press_finds_the_frames_and_the_model_answers(slow_server, visit):
+    slow_server.reader.release.set()
+    tab = visit(slow_server, f"/video/{slow_server.boat}")
+    tab.shows_text("#submit", "Find the frames and answer")
+    tab.ask()
+    tab.shows_text(".answer", "The wind, at 0:09.")
+    tab.page.fill("#budget-number", "5")
+    tab.shows(5)  # without another answer
+    assert len(kept(slow_server)[0]["answers"]) == 1 and tab.complaints == []
+
+
 def test_press_on_cancel_is_taken_while_the_answer_grows(slow_server, slow_tab):
     slow_tab.page.click("#ask-reader")
     slow_tab.shows_text(".answer", "The **wi")
