@@ -122,7 +122,7 @@ def test_choice_among_several_files_names_the_others(video, tmp_path):
     assert [event.text for event in found.events] == ["english"]
     (warning,) = found.warnings
     assert warning.startswith("video.en.srt (en) was used; also found: video.de.srt (de), french.srt (fr), ")
-    assert "--language" in warning
+    assert warning.endswith("; choose with --subtitles or --set language=CODE")
 
 
 def test_requested_language_is_no_choice_to_warn_of(video, tmp_path):

@@ -83,7 +83,7 @@ def add_exhibit_options(command: Parser) -> None:
 
 def _add_frames(command: Parser, *settings: str) -> None:
     add_settings(command.group("what to ask"), "from_s", "to_s")
-    add_settings(command.group("which frames"), "budget", *settings, "subtitles", "language", "encoder")
+    add_settings(command.group("which frames"), "budget", *settings, "subtitles", "encoder")
 
 
 def _add_output(command: Parser) -> None:

@@ -175,9 +175,10 @@ class _EventSearch:
             self._recognise_speech()
         if not self.readings and self.other_languages:
             skipped = "".join(f" ({warning})" for warning in self.warnings)
+            others = _enumerate(self.other_languages, at_most=30)
             raise InputError(
-                f"{Path(self.info.path).name} has no text in {self.language!r}, only "
-                f"{_enumerate(self.other_languages, at_most=30)}{skipped}; choose with --language or --subtitles"
+                f"{Path(self.info.path).name} has no text in {self.language!r}, only {others}{skipped}; "
+                "choose with --subtitles or --set language=CODE"
             )
         if settings.screen_text:
             self._read_screen()
@@ -276,7 +277,7 @@ class _EventSearch:
     def _report_choice(self, chosen: Candidate, others: list[Candidate]) -> None:
         if others:
             options = ["--subtitles"] if any(isinstance(each, Sidecar) for each in others) else []
-            options += ["--language"] if any(each.language != chosen.language for each in others) else []
+            options += ["--set language=CODE"] if any(each.language != chosen.language for each in others) else []
             choose = f"; choose with {' or '.join(options)}" if options else ""
             names = _enumerate([each.name for each in others])
             self.warnings.append(f"{chosen.name} was used; also found: {names}{choose}")

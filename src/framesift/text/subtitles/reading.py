@@ -212,5 +212,5 @@ def _warnings(name: str, encoding: str, repairs: Counter[str], choice: tuple[str
     if lost := ", ".join(f"{repairs[loss]} {what}" for loss, what in LOSSES.items() if repairs[loss]):
         warnings.append(f"{name} is damaged; not all of it could be read: {lost}")
     if len(choice) > 1:
-        warnings.append(f"{name} holds {', '.join(choice)}; {choice[0]} was used: choose with --language")
+        warnings.append(f"{name} holds {', '.join(choice)}; {choice[0]} was used: choose with --set language=CODE")
     return tuple(warnings)
