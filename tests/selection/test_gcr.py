@@ -12,11 +12,6 @@ from helpers.gcr_reference import Reference
 from helpers.selection_cases import Case, assert_same, cases
 
 
-def reference(case: Case) -> Reference:
-    c = case
-    return Reference(c.times, c.duration, c.frames, c.query, c.events, c.event_vectors, c.demand, c.budget, **c.options)
-
-
 @pytest.mark.parametrize("without", ["", "ground", "cover", "refine"])
 @settings(max_examples=examples(450), deadline=None)
 @given(c=cases(max_frames=60))

@@ -12,7 +12,6 @@ from framesift.selection.looking.memorycard import (
     Session,
     draw_cards,
     even_sessions,
-    nearest_candidates,
     read_sessions,
     repair_sessions,
 )
@@ -121,8 +120,3 @@ def test_cards_are_drawn_by_relevance_plus_noise():
     assert draw_cards(relevance, cards, 2, 0.001, seed=0) == [38, 30]
     draws = {tuple(draw_cards(relevance, cards, 2, 0.8, seed)) for seed in range(20)}
     assert len(draws) > 5
-
-
-def test_key_frames_are_the_nearest_candidates():
-    assert nearest_candidates(np.array([0.0, 1.0, 2.0, 5.0]), [-1, 0.5, 0.6, 3.4, 3.6, 9]) == [0, 1, 2, 3]
-    assert nearest_candidates(np.array([4.0]), [1.0, 9.0]) == [0]

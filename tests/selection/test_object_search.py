@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import framesift as fs
-from framesift.selection.looking.access import CELL_SIZE, Access, tile_images
-from framesift.selection.looking.object_search import RelationBonus, pairs_with_relation, spread_scores
+from framesift.selection.looking.access import Access
+from framesift.selection.looking.object_search import RelationBonus, pairs_with_relation
 from framesift.selection.vsi_lite import resample_subtitle_scores, score_by_subtitles
 from framesift.types import Lookup
 from framesift.types.lookup import Box, Objects, Relation
@@ -180,20 +180,6 @@ def test_selection_is_that_of_the_published_code(method):
     assert selection.indices == frames
 
 
-def test_search_ends_when_the_target_is_found():
-    found, missed = (select(1500, budget=8, method="vsi", threshold=threshold) for threshold in (0.3, 1.0))
-    assert found.trace["looked_at"] < 100
-    assert missed.trace["looked_at"] > 500
-
-
-def test_search_concentrates_on_the_target():
-    evidence, lookup = scene(600)
-    red = lookup.frames.levels[:, 0] > 0
-    for method in ("t-star", "logic-in-frames"):
-        indices = fs.select_frames(evidence, lookup=lookup, budget=16, method=method, threshold=1.0).indices
-        assert red[indices].mean() > 3 * red.mean(), method
-
-
 def test_search_decodes_at_most_a_thousand_frames_in_whole_grids():
     evidence, lookup = scene(1500)
     selection = fs.select_frames(evidence, lookup=lookup, budget=8, method="t-star", threshold=1.0, share=1)
@@ -247,15 +233,6 @@ def reference_q_gate(evidence, lookup, budget, weights):
     return sorted(range(count), key=lambda i: (-round(fused[i] * count, 10), i))[:budget]
 
 
-def test_boxes_are_assigned_to_their_frames():
-    evidence, lookup = scene(30)
-    found = Access(evidence, lookup).detect(range(30), list(COLOURS), side=4)
-    levels = lookup.frames.levels
-    for index, boxes in found.items():
-        assert {box.phrase for box in boxes} == {p for p, channel in COLOURS.items() if levels[index, channel] > 0}
-        assert all(0 <= box.left < CELL_SIZE[0] and 0 <= box.top < CELL_SIZE[1] for box in boxes)
-
-
 def test_boxes_outside_the_grid_belong_to_its_nearest_cell():
     class OutsideDetector:
         name = "outside"
@@ -268,11 +245,6 @@ def test_boxes_outside_the_grid_belong_to_its_nearest_cell():
     access = Access(evidence, replace(lookup, detector=OutsideDetector()))
     found = access.detect([0, 1, 2], ["red car"], side=2)
     assert {index: len(boxes) for index, boxes in found.items()} == {0: 1, 1: 1, 2: 0}
-
-
-def test_grid_is_filled_row_by_row():
-    images = [np.full((2, 3, 3), k, dtype=np.uint8) for k in (1, 2, 3)]
-    assert tile_images(images, 2)[::2, ::3, 0].tolist() == [[1, 2], [3, 0]]
 
 
 @pytest.mark.parametrize(
@@ -296,28 +268,10 @@ def test_relations_hold_between_the_frames_of_a_grid(kind, expected):
     assert sorted(pairs_with_relation(Relation("man", kind, "hat"), batch, found, np.arange(10.0))) == expected
 
 
-def test_a_relation_gives_its_gain_in_one_grid_only():
-    red, green = (Box(phrase, 0.5, 0, 0, 9, 9) for phrase in ("red car", "green tree"))
-    bonus = RelationBonus([Relation("red car", "spatial", "green tree")], np.arange(9.0), 0.25)
-    found = {0: [red], 1: [red, green], 2: [green, red]}
-    assert bonus.open
-    assert bonus.add([0, 1, 2], found, [0.1, 0.2, 0.3]) == pytest.approx([0.1, 0.45, 0.55])
-    assert not bonus.open
-    assert bonus.add([0, 1, 2], found, [0.1, 0.2, 0.3]) == [0.1, 0.2, 0.3]
-
-
 def test_a_frame_of_both_objects_gains_twice_from_a_temporal_relation():
     red, green = (Box(phrase, 0.5, 0, 0, 9, 9) for phrase in ("red car", "green tree"))
     bonus = RelationBonus([Relation("red car", "temporal", "green tree")], np.arange(9.0), 0.25)
     assert bonus.add([3], {3: [red, green]}, [0.0]) == [0.5]
-
-
-def test_the_best_quarter_spreads_to_five_neighbours():
-    scores = np.zeros(41)
-    scores[[0, 10, 20, 30]] = 0.0, 0.1, 0.6, 0.2
-    spread_scores(scores, [0, 10, 20, 30], [0.0, 0.1, 0.6, 0.2])
-    assert scores[15:26] == pytest.approx([0.1, 0.12, 0.15, 0.2, 0.3, 0.6, 0.3, 0.2, 0.15, 0.12, 0.1])
-    assert scores[[14, 26, 11, 31]].tolist() == [0, 0, 0, 0]
 
 
 def test_what_is_missing_is_an_error_that_says_how_to_pass_it():

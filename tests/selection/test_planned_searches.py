@@ -9,21 +9,18 @@ import pytest
 import framesift as fs
 from framesift.readers.chat import ChatModel
 from framesift.selection.looking.access import Access
-from framesift.selection.looking.dig import find_cuts, useful_intervals
+from framesift.selection.looking.dig import useful_intervals
 from framesift.selection.looking.himu import (
     Branch,
     Leaf,
     detected_scores,
-    event_scores,
-    in_order,
     match_text,
     match_words,
-    peaks_and_neighbours,
     phrase_variations,
     read_tree,
     similarity,
 )
-from framesift.selection.looking.toolmerge import cluster_middles, join_ranks, read_plan
+from framesift.selection.looking.toolmerge import join_ranks, read_plan
 from framesift.types import Lookup
 from helpers.detector_scenes import scene
 from helpers.models import RuleModel
@@ -129,10 +126,6 @@ def test_and_binds_tighter_than_or_and_unknown_searches_rank_last():
         assert join_ranks(ranks, expression)[0].tolist() == expected, expression[:20]
 
 
-def test_runs_of_confirmed_frames_have_one_middle():
-    assert cluster_middles([3, 4, 5, 9, 20, 22], 2) == [4, 9, 22]
-
-
 def test_invalid_searches_of_a_plan_are_left_out():
     rows = [{"id": "Q1", "tool": "tren", "query": "cat"}, {"id": "Q2", "tool": "audio", "query": "x"}, {"id": "Q3"}, 4]
     assert read_plan({"queries": rows, "combine": 7}) == ([{"id": "Q1", "tool": "object", "query": "cat"}], "")
@@ -186,21 +179,6 @@ def test_a_detector_finds_the_objects_of_a_plan():
 # HiMu
 
 
-def test_conditions_in_order_hold_where_the_first_was_high_before_the_second():
-    a, b = np.array([0.0, 1.0, 0.0, 0.0]), np.array([0.0, 0.0, 0.0, 1.0])
-    assert in_order([a, b]).tolist() == [0, 1, 0, 1]
-    assert in_order([b, a]).tolist() == [0, 0, 0, 0]
-
-
-def test_peaks_come_first_then_the_frames_around_them():
-    curve = np.exp(-(((np.arange(60) - 10) / 2) ** 2)) + 0.8 * np.exp(-(((np.arange(60) - 40) / 2) ** 2))
-    picked = peaks_and_neighbours(curve, 16, 1.0)
-    assert picked[:2] == [10, 40]
-    assert {9, 11} & set(picked) and {39, 41} & set(picked)
-    assert len(set(picked)) == 16
-    assert peaks_and_neighbours(curve, 3, 1.0) == [10, 40, 9]
-
-
 def test_a_tree_loses_what_can_not_be_evaluated():
     value = {"op": "AND", "children": [leaf("CLAP", "bell"), leaf("CLIP", " door "), {"op": "OR", "children": []}]}
     assert read_tree(value, ("CLIP",)) == Leaf("CLIP", "door")
@@ -244,11 +222,6 @@ def test_words_match_with_spelling_mistakes():
     assert match_text("exit", "") == 0
 
 
-def test_an_event_counts_by_the_share_of_the_frame_it_covers():
-    evidence = shot_evidence(10, events=[fs.Event(2.75, 4.0, "a")], event_scores=[0])
-    assert event_scores(evidence, {0: 0.8}, 1.0).tolist() == pytest.approx([0, 0, 0, 0.6, 0.4, 0, 0, 0, 0, 0])
-
-
 def test_objects_are_also_looked_for_in_their_other_number():
     assert phrase_variations("red cars") == ("red cars", "red car", "cars")
     assert phrase_variations("dog") == ("dog", "dogs")
@@ -258,14 +231,6 @@ def test_objects_are_also_looked_for_in_their_other_number():
 
 
 # DIG
-
-
-def test_cuts_are_before_changes():
-    frames = np.repeat(np.eye(4), [5, 3, 6, 2], axis=0)
-    evidence = fs.Evidence(range(16), 16.0, frames, np.ones(4))
-    assert find_cuts(evidence, prominence=0.1) == [0, 4, 7, 13, 15]
-    one = fs.Evidence([0], 1.0, [[1.0, 0]], np.ones(2))
-    assert find_cuts(one, prominence=0.1) == [0, 0]
 
 
 def test_useful_segments_bring_their_neighbours():

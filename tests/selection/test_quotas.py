@@ -7,7 +7,6 @@ import pytest
 
 import framesift as fs
 from framesift.selection.adaptive_greedy import pool_indices
-from framesift.selection.qca import allocate, candidates, farthest_points, split_evenly
 from helpers.published_cases import shot_evidence
 
 # The selections of the authors' code.
@@ -59,27 +58,6 @@ def test_qca_quotas_match_the_reference():
         frames = np.asarray(evidence.frames, dtype=float).tolist()
         _, _, quotas = reference_quotas(frames, evidence.relevance.tolist(), 32)
         assert fs.select_frames(evidence, budget=32, method="qca").trace["quotas"] == quotas
-
-
-def test_quotas_never_exceed_a_segment_and_overflow_goes_to_the_largest_shares():
-    assert allocate(np.array([0.9, 0.05, 0.03, 0.02]), [3, 3, 2, 2], 6) == [3, 3, 0, 0]
-    assert allocate(np.array([0.25, 0.25, 0.25, 0.25]), [3, 3, 2, 2], 10) == [3, 3, 2, 2]
-
-
-def test_segments_are_even_with_the_longer_ones_first():
-    assert split_evenly(10, 4) == [(0, 3), (3, 6), (6, 8), (8, 10)]
-
-
-def test_the_pool_widens_until_the_quota_is_met():
-    relevance = np.array([0.8, 0.5, 0.3, 0.15, 0.0])
-    assert [len(candidates(relevance, quota, gamma=0.5)) for quota in (1, 2, 3, 4, 5)] == [2, 2, 3, 4, 4]
-    assert candidates(np.array([-0.2, -0.1]), 2, gamma=0.5) == [1]
-
-
-def test_farthest_points_start_at_the_most_relevant_frame():
-    frames = np.array([[0.0], [1.0], [2.0], [5.0], [9.0]])
-    assert farthest_points(frames, [0, 1, 2, 3, 4], 3, np.array([0.1, 0.2, 0.9, 0.1, 0.1])) == [2, 4, 3]
-    assert farthest_points(frames, [1, 3], 3, np.zeros(5)) == [1, 3]
 
 
 def test_qca_without_positive_relevance_still_fills_the_budget():

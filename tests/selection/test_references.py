@@ -154,21 +154,6 @@ def test_missing_package_error_names_the_extra(monkeypatch):
         select("wfs-sb", curve_evidence("random", 100), 4)
 
 
-def test_aks_does_not_split_a_part_that_stands_out():
-    scores = np.zeros(512)
-    scores[:8] = 1.0
-    evidence = fs.Evidence(np.arange(512.0), 512.0, scores=scores)
-    selection = fs.select_frames(evidence, budget=8, method="aks")
-    assert selection.indices == list(range(8))
-    assert selection.trace["parts"] == [{"first": 0, "last": 511, "depth": 0}]
-
-
-def test_q_frame_samples_in_proportion_to_the_softmax():
-    evidence = fs.Evidence(range(3), 3.0, scores=[0.0, np.log(2), np.log(5)])
-    draws = [select("q-frame", evidence, 1, seed=k, temperature=1.0)[0] for k in range(2000)]
-    assert np.bincount(draws) / 2000 == pytest.approx([1 / 8, 2 / 8, 5 / 8], abs=0.03)
-
-
 def test_focus_scores_dense_candidates_once_per_second():
     evidence = curve_evidence("random", 2000, rate=8.0)
     expected, scored = focus_and_scored(evidence, 16)

@@ -74,11 +74,6 @@ def test_selectors_need_vectors_only_where_they_say_so():
                 fs.select_frames(scores, budget=8, method=name)
 
 
-def test_evidence_with_frames_and_no_query_is_refused():
-    with pytest.raises(fs.InputError, match="needs frames and query, or the score of each frame"):
-        fs.Evidence(times_s=[0.0, 1.0], duration_s=2.0, frames=np.eye(2))
-
-
 def test_every_selector_has_a_summary_and_known_needs():
     for selector in fs.selectors().values():
         assert selector.summary and set(selector.needs) <= set(registry.NEEDS), selector.name

@@ -49,13 +49,7 @@ def test_matches_the_reference(drawn):
     assert {slot.index: slot.role for slot in selection.slots} == roles
     texts = {slot.index: slot.event.text for slot in selection.slots if slot.event}
     assert texts == {index: f"event {event}" for index, event in shown.items()}
-
-
-@settings(max_examples=examples(100), deadline=None)
-@given(sift_cases(max_frames=40))
-def test_every_event_is_listed(drawn):
-    case, lexical = drawn
-    assert len(select(case, lexical).trace["ground"]["events"]) == len(case.events)
+    assert len(selection.trace["ground"]["events"]) == len(case.events)
 
 
 @settings(max_examples=examples(100), deadline=None)

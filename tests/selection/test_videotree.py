@@ -64,11 +64,6 @@ def test_tree_is_deeper_where_a_cluster_is_more_relevant():
     assert counts[:2] == [0, 4] and 8 < counts[2] <= 16
 
 
-def test_relevant_cluster_of_single_frames_keeps_them():
-    rows = np.eye(3)
-    assert sorted(expand(rows, [0, 1, 2], 3, 4)[1]) == [0, 1, 2]
-
-
 def test_ratings_are_read_by_rule():
     for reply, expected in {
         'Sure: {"relevance": [1, 3, 2]}': [1, 3, 2],
