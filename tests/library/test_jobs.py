@@ -82,7 +82,7 @@ def test_failed_job_has_a_message_and_the_queue_continues(start):
     assert queue.find("worse").state == "failed" and "ZeroDivisionError" in queue.find("worse").error
 
 
-def test_cancelled_and_removed_jobs_stop_at_their_next_progress_call(start):
+def test_cancelled_and_removed_jobs_stop_at_their_next_report(start):
     queue = start(endless)
     running, waiting = queue.add("a", "a"), queue.add("b", "b")
     until(lambda: states(queue)["a"] == "running")
@@ -104,7 +104,7 @@ def test_job_queued_again_while_being_cancelled_is_done(start):
         seen.append(job.id)
         if len(seen) == 1:
             release.wait(60)
-            report("indexing", 1, 2)  # raises in the cancelled job
+            report("indexing", 1, 2)  # ends the cancelled job
 
     queue = start(work)
     first = queue.add("a", "a")

@@ -7,10 +7,11 @@ import pytest
 
 import framesift as fs
 from framesift.errors import ReaderError
+from framesift.progress import Stopped
 from framesift.readers.base import stream_answer
 from framesift.readers.openai import OpenAIReader
 from framesift.readers.parsing import readable_pieces
-from framesift.readers.stopping import StopEvent, Stopped, stop_requests_with
+from framesift.readers.stopping import StopEvent, stop_requests_with
 from framesift.types import Answer
 from helpers.silent_server import FIRST_PIECE, SilentServer
 

@@ -3,8 +3,6 @@
 from functools import cache
 from importlib.metadata import PackageNotFoundError, requires, version
 
-from packaging.requirements import Requirement
-
 
 @cache  # reading it takes half a millisecond, and the page draws a view for every change
 def installed_version(package: str) -> str:
@@ -17,9 +15,14 @@ def installed_version(package: str) -> str:
 
 def unmet_requirements(extra: str = "") -> list[str]:
     """What an extra, or without one the package itself, requires and is missing or of another version."""
+    from packaging.requirements import Requirement
+
     found = []
     for requirement in map(Requirement, requires("framesift") or ()):
-        if _applies(requirement, extra) and _applies(requirement, "") != bool(extra):
+        in_extra, always = (
+            requirement.marker is None or requirement.marker.evaluate({"extra": name}) for name in (extra, "")
+        )
+        if in_extra and always != bool(extra):
             installed = installed_version(requirement.name)
             if not installed:
                 found.append(requirement.name)
@@ -32,7 +35,3 @@ def explain_mismatch(error: BaseException) -> str:
     """One sentence if a required package is missing or of another version, which an error is then due to; or ""."""
     unmet = unmet_requirements()
     return f"{error}; framesift needs {', '.join(unmet)}: pip install -U framesift" if unmet else ""
-
-
-def _applies(requirement: Requirement, extra: str) -> bool:
-    return requirement.marker is None or requirement.marker.evaluate({"extra": extra})

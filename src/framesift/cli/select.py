@@ -118,7 +118,6 @@ class ExhibitRun:
     LIST = "exhibits.json"  # of many questions: what was written for each
 
     def __init__(self, args: argparse.Namespace) -> None:
-        from framesift.rendering.export import REPORT, check_free
         from framesift.rendering.export_formats import check_formats
 
         self.args, self.asked = args, questions_from(args)
@@ -128,6 +127,8 @@ class ExhibitRun:
         check_formats([name for name in args.format if name != VIDEO])
         self._out = _out_folder(args)
         if not args.no_exhibit:
+            from framesift.rendering.export import REPORT, check_free  # loads the typesetting
+
             args.stored = bool(args.questions)
             check_free(self._out, force=args.force, marker=self.LIST if args.questions else REPORT)
 

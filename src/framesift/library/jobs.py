@@ -16,13 +16,13 @@ from typing import Any, Literal
 
 from framesift.errors import FramesiftError
 from framesift.library.files import read_json, write_json
-from framesift.progress import Progress
+from framesift.progress import Progress, Stopped, as_progress, stop_when
 
 JobState = Literal["waiting", "running", "done", "failed", "cancelled"]
 JobKind = Literal["index", "sample"]
 MAX_OPEN_JOBS = 200
 MAX_STARTS = 2
-STOP_TIMEOUT_S = 8.0  # for the running job to reach its next progress call
+STOP_TIMEOUT_S = 8.0  # for the running job to reach its next report
 REPORT_INTERVAL_S = 0.2  # progress is published no more often
 
 log = logging.getLogger(__name__)
@@ -52,10 +52,6 @@ class Job:
         return self.state in ("waiting", "running")
 
 
-class JobStopped(Exception):
-    """Raised inside a job by its progress callback: the job was cancelled, or the process is shutting down."""
-
-
 class QueueFull(FramesiftError):
     """The queue has reached its limit."""
 
@@ -63,8 +59,8 @@ class QueueFull(FramesiftError):
 class JobQueue:
     """Jobs in the order they run, at most one per video, run by one thread.
 
-    work: does a job; its progress callback raises JobStopped once the job is cancelled. path: where the list is kept;
-    None: in memory only.
+    work: does a job; it ends at its next report once the job is cancelled. path: where the list is kept; None: in
+    memory only.
     """
 
     def __init__(
@@ -147,7 +143,7 @@ class JobQueue:
         return self.get(job_id)
 
     def cancel(self, job_id: str) -> Job | None:
-        """Cancel a job; a running one stops at its next progress call. What is indexed so far is kept."""
+        """Cancel a job; a running one stops at its next report. What is indexed so far is kept."""
         with self._lock:
             job = self.get(job_id)
             if job is not None and job.is_open:
@@ -155,7 +151,7 @@ class JobQueue:
         return self.get(job_id)
 
     def remove(self, video_id: str) -> None:
-        """Remove a video's job; a running one stops at its next progress call."""
+        """Remove a video's job; a running one stops at its next report."""
         with self._lock:
             job = self.find(video_id)
             if job is not None:
@@ -186,19 +182,20 @@ class JobQueue:
         def report(phase: str, done: float, total: float, /) -> None:
             nonlocal published_s
             with self._lock:
-                if self._stopping or not self._is_running(job.id):
-                    raise JobStopped
-                if phase != self._jobs[job.id].phase:
-                    self._lock.notify_all()
-                self._jobs[job.id] = replace(self._jobs[job.id], phase=phase, done=done, total=total)
+                if self._is_running(job.id):
+                    if phase != self._jobs[job.id].phase:
+                        self._lock.notify_all()
+                    self._jobs[job.id] = replace(self._jobs[job.id], phase=phase, done=done, total=total)
             if time.monotonic() - published_s > REPORT_INTERVAL_S:
                 published_s = time.monotonic()
                 self._changed()
 
+        stop_when(lambda: self._stopping or not self._is_running(job.id))
+        progress = as_progress(report)
         try:
-            report("starting", 0, 0)
-            self.work(job, report)
-        except JobStopped:
+            progress("starting", 0, 0)
+            self.work(job, progress)
+        except Stopped:
             return {"state": "cancelled"}
         except FramesiftError as error:
             return {"state": "failed", "error": str(error)}

@@ -6,9 +6,7 @@ from contextlib import suppress
 from contextvars import ContextVar
 from typing import Any
 
-
-class Stopped(BaseException):
-    """A request was stopped. Not an Exception, after which the openai package would send it again."""
+from framesift.progress import Stopped
 
 
 class StopEvent(threading.Event):

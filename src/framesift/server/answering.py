@@ -16,10 +16,11 @@ from framesift.errors import FramesiftError, OptionError, PluginError, ReaderErr
 from framesift.library.catalog import Catalog, RecentCache
 from framesift.library.files import LibraryVideo, public_message, safe_name
 from framesift.pipeline.inputs import Encoders
+from framesift.progress import Stopped
 from framesift.readers.base import stream_answer
 from framesift.readers.parsing import cited_times
 from framesift.readers.prompts import OVERLAY_OF
-from framesift.readers.stopping import StopEvent, Stopped, stop_requests_with
+from framesift.readers.stopping import StopEvent, stop_requests_with
 from framesift.rendering.exhibit import Exhibit
 from framesift.rendering.export import save, zip_directory
 from framesift.rendering.reasons import explain
