@@ -159,7 +159,7 @@ class DualEncoder:
     the model's logit, scale · cosine + bias; CLIP has no bias.
     """
 
-    def __init__(self, name: str, folder: Path, *, device: str = "auto") -> None:
+    def __init__(self, name: str, folder: Path, *, device: str) -> None:
         torch, transformers = require("torch", EXTRA), require("transformers", EXTRA)
         self.name = name
         self._folder = folder

@@ -16,7 +16,7 @@ from framesift._utils.records import shown
 from framesift._utils.settings import check_count, check_names, check_settings, setting
 from framesift.errors import FramesiftError, InputError, OptionError
 from framesift.indexing.index import IndexSettings
-from framesift.readers.prompts import TEXT_MODES
+from framesift.readers.prompts import TEXT_MODES, TextMode
 from framesift.rendering.rendered_selection import OVERLAYS, Overlay
 from framesift.selection.batch_select import BLANK_FRAMES, BlankFrames
 from framesift.selection.registry import (
@@ -111,7 +111,7 @@ class ReaderSettings:
         metavar="READER",
     )
     reader_options: Mapping[str, Any] = field(default_factory=dict, metadata={"help": "options of the reader"})
-    text_mode: str = setting("aligned", "how the reader is shown the text", choices=TEXT_MODES)
+    text_mode: TextMode = setting("aligned", "how the reader is shown the text", choices=TEXT_MODES)
     overlay: Overlay = setting("aligned", "which text is written on the frames", choices=OVERLAYS)
     size: int | None = setting(
         None, "shorter side of the frames in pixels (default: the video's)", type=int, metavar="PIXELS"

@@ -21,7 +21,7 @@ from framesift.encoders.base import encode_long_texts
 from framesift.encoders.registry import check_device, get_encoder
 from framesift.errors import FramesiftError, InputError, OptionError
 from framesift.indexing.index import build_index, index_frames
-from framesift.pipeline.config import RECORDS, PipelineConfig
+from framesift.pipeline.config import RECORDS, PipelineConfig, ReaderSettings
 from framesift.pipeline.data import VideoData, join_videos
 from framesift.pipeline.inputs import Encoders, make_lookups, resolve_options, with_chance
 from framesift.progress import as_progress
@@ -428,7 +428,7 @@ def ask(
     question: Question | str | None = None,
     *,
     reader: "str | Reader",
-    text_mode: str = "aligned",
+    text_mode: str = ReaderSettings.text_mode,
     **options: Any,
 ) -> Answer:
     """Give frames to a reader and return its answer to a question.

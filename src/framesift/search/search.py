@@ -31,6 +31,7 @@ from framesift.batch.journal import FOLDER
 from framesift.encoders.base import Encoder, encode_long_texts, fingerprint_of
 from framesift.encoders.registry import get_encoder
 from framesift.errors import FramesiftError, InputError, OptionError, StoreError
+from framesift.indexing.index import IndexSettings
 from framesift.selection.chance import UNRELATED, best_level, word_scores
 from framesift.selection.lexical import EventWords, is_quote, quoting
 from framesift.store.store import (
@@ -89,8 +90,8 @@ def search(
     *,
     limit: int = 10,
     by: SearchBy = "both",
-    encoder: "str | Encoder" = "auto",
-    store: str | os.PathLike[str] | None = None,
+    encoder: "str | Encoder" = IndexSettings.encoder,
+    store: str | os.PathLike[str] | None = IndexSettings.store,
     window_s: float = WINDOW_S,
     videos: Collection[str] | None = None,
 ) -> list[Hit]:
