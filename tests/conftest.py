@@ -1,4 +1,4 @@
-"""Leaves out tests that need sample files where there are none, and says so in one line; shared fixtures.
+"""Leaves out tests that need sample files where there are none, and lists all left out in one line; shared fixtures.
 
 No test depends on time or chance: Hypothesis has no deadline, which a busy machine would exceed, and draws the same
 examples in every run but a thorough one.
@@ -11,6 +11,7 @@ import os
 import pkgutil
 import shutil
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ from helpers.plugin_packages import Packages
 from helpers.sample_data import SAMPLE_DATA
 from helpers.written_files import make_home, repository_files
 
-LEFT_OUT = "no sample data"
+LEFT_OUT = f"no sample files at {SAMPLE_DATA} (set FRAMESIFT_SAMPLE_DATA to their folder)"
 NEED_OTHER_PACKAGES = ("framesift.bench.lmms_model",)  # which cap packages below our minimum versions
 
 # Hundreds of tests start a command: without compiled modules each of them would compile the whole package.
@@ -81,11 +82,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     skipped = terminalreporter.stats.get("skipped", [])
-    count = sum(LEFT_OUT in str(report.longrepr) for report in skipped)
-    if count:
-        terminalreporter.write_line(
-            f"{count} tests left out: no sample files at {SAMPLE_DATA}; set FRAMESIFT_SAMPLE_DATA to their folder"
-        )
+    reasons = Counter(report.longrepr[2].removeprefix("Skipped: ") for report in skipped)
+    if reasons:
+        parts = "; ".join(f"{count} for {reason}" for reason, count in reasons.most_common())
+        terminalreporter.write_line(f"{len(skipped)} tests left out: {parts}")
     for file in sorted(repository_files() - FILES_BEFORE):
         terminalreporter.write_line(f"new in the repository, where tests leave nothing: {file}", red=True)
 

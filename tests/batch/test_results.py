@@ -114,18 +114,6 @@ def test_processes_share_a_folder(tmp_path):
     assert len(found.rows) == 100 and found.unreadable == 0
 
 
-def test_every_row_names_its_run(tmp_path):
-    keep(tmp_path, row())
-    found = read_results(tmp_path)
-    assert found.runs[found.rows[0].run].command == RUN.command
-
-
-def test_unknown_fields_are_ignored(tmp_path):
-    path = keep(tmp_path, row())
-    path.write_text(path.read_text().replace('"reader"', '"novel": 1, "reader"'))
-    assert len(read_results(tmp_path).rows) == 1
-
-
 def test_missing_folder_is_named(tmp_path):
     with pytest.raises(InputError, match="nowhere does not exist"):
         read_results(tmp_path / "nowhere")

@@ -6,7 +6,7 @@ from collections import Counter
 import pytest
 
 from framesift.batch.items import read_clip_events
-from framesift.bench.datasets import DATASETS, VIDEOMME_FAMILIES, load_dataset, without_letters
+from framesift.bench.datasets import DATASETS, VIDEOMME_FAMILIES, load_dataset
 from framesift.bench.items import find_missing
 from framesift.bench.runner import run_item
 from framesift.errors import InputError, UnknownName
@@ -246,11 +246,6 @@ def test_unknown_data_set_lists_the_valid_ones():
 def test_empty_folder_is_an_error_with_the_expected_files(tmp_path, name):
     with pytest.raises(InputError, match="expected"):
         load_dataset(name, tmp_path)
-
-
-def test_letters_go_only_where_every_option_has_its_own():
-    assert without_letters(["A. x", "B. y"]) == ("x", "y")
-    assert without_letters(["U. x", "B. y"]) == ("U. x", "B. y")
 
 
 def test_own_question_may_be_asked_at_a_time(tmp_path):

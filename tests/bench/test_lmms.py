@@ -228,10 +228,7 @@ def test_frames_of_a_clip_are_inside_it(clip, tmp_path):
     assert len(times) == 4 and min(times) >= 5 and max(times) <= 12
 
 
-def test_every_candidate_is_encoded_as_in_the_paper(tmp_path):
+def test_settings_reach_the_pipeline_and_every_candidate_is_encoded_as_in_the_paper(tmp_path):
     assert exhibitor(tmp_path).config.index.unchanged_frames == "encode"
-
-
-def test_settings_reach_the_pipeline(tmp_path):
     config = exhibitor(tmp_path, visual_demand="0.25", unchanged_frames="reuse").config
     assert (config.selection.visual_demand, config.index.unchanged_frames) == (0.25, "reuse")

@@ -77,11 +77,6 @@ def test_options_of_the_reader_reach_it(ask, server):
     assert len(server.texts()) == 1
 
 
-def test_similarity_needs_no_server(ask, capsys):
-    assert ask(*CHOICE, reader="similarity") == 0
-    assert "a weak answer" in capsys.readouterr().out
-
-
 @pytest.mark.parametrize(
     ("reader", "words", "expected"),
     [

@@ -118,13 +118,6 @@ def test_json_is_a_selection_with_its_folder(select, place, capsys):
     assert json.loads(text)["report"] == str(place / "x" / "report.html")
 
 
-def test_set_reaches_the_method(select_json):
-    options = select_json("-q", "Cold?", "--no-exhibit", "--set", "max_share=1/2", "--set", "floor=0")["trace"][
-        "options"
-    ]
-    assert options["max_share"] == 0.5 and options["floor"] == 0
-
-
 @pytest.mark.parametrize("words", [["--set", "overlay=none"], ["--subtitles", "none", "--set", "speech=none"]])
 def test_overlay_none_and_no_subtitles_leave_frames_bare(select_json, words):
     assert {slot["text"] for slot in select_json("-q", "Cold?", "--no-exhibit", *words)["slots"]} == {""}
@@ -206,12 +199,6 @@ def test_compare_gives_the_visual_demand_to_the_methods_that_use_it(compare, cap
 def test_compare_needs_two_methods(compare, capsys):
     assert compare("--methods", "gcr") == 2
     assert "two or more" in capsys.readouterr().err
-
-
-def test_flags_come_before_the_settings_of_a_file(select_json, place):
-    (place / "settings.json").write_text('{"budget": 3, "method": "uniform"}')
-    selection = select_json("-q", "x", "--config", "settings.json", "--budget", "2")
-    assert (selection["method"], selection["budget"]) == ("uniform", 2)
 
 
 def test_window_leaves_out_frames_and_text_outside_it(select_json, place):

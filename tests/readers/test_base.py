@@ -9,7 +9,7 @@ import pytest
 import framesift as fs
 from framesift.errors import InputError, OptionError, ReaderError, UnknownName
 from framesift.pipeline.video import ask
-from framesift.readers.answers import answer_from_reply, answer_lines
+from framesift.readers.answers import answer_from_reply
 from framesift.readers.base import get_reader, readers
 
 
@@ -119,13 +119,3 @@ def test_failure_of_one_of_many_questions_is_kept_on_request_and_else_an_error(s
     server.refuse(400, "odd")
     with pytest.raises(ReaderError, match="odd"):
         list(one_by_one.answer_many([(exhibit, question)] * 2))
-
-
-def test_letter_counts_invalid_options():
-    answer = answer_from_reply(fs.Question("Which?", ["red", "N/A", "blue"]), "C")
-    assert (answer.letter, answer.text) == ("C", "blue")
-
-
-def test_empty_free_answer_is_reported():
-    free = fs.Question("When?")
-    assert answer_lines(answer_from_reply(free, ""), free)[0] == "no answer: the reply is empty"

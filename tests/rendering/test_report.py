@@ -116,11 +116,6 @@ def test_untrusted_text_is_never_markup_and_has_automatic_direction():
             assert attrs.get("dir") == "auto", (tag, "".join(text)[:40])
 
 
-def test_options_are_lettered_past_z():
-    letters = read(make_view() | {"options": [[k, f"option {k}"] for k in range(28)]}).texts("span", class_="letter")
-    assert letters[:2] + letters[25:] == ["A", "B", "Z", "AA", "AB"]
-
-
 @pytest.mark.parametrize(("duration_s", "shown"), [(734.0, "0:12:14"), (0.04, "0.04 s")])
 def test_summary_states_frames_candidates_and_duration(duration_s, shown):
     view = make_view(frames=1)

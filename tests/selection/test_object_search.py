@@ -128,11 +128,6 @@ def reference_logic_in_frames(evidence, lookup, budget, seed):
     return scores, searched
 
 
-def select(count, kind="random", **options):
-    evidence, lookup = scene(count, 0, kind)
-    return fs.select_frames(evidence, lookup=lookup, **options)
-
-
 KINDS = ("random", "smooth", "spiky", "constant", "empty")
 SHORT = [(kind, count, 4) for kind in KINDS for count in range(1, 11)] + [(kind, 300, 8) for kind in KINDS]
 LONG = [("random", 1500, 16), ("spiky", 3000, 16)]

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import framesift as fs
-from framesift.readers.chat import ChatModel
 from framesift.selection.looking.access import Access
 from framesift.selection.looking.dig import useful_intervals
 from framesift.selection.looking.himu import (
@@ -25,7 +24,6 @@ from framesift.types import Lookup
 from helpers.detector_scenes import scene
 from helpers.models import RuleModel
 from helpers.published_cases import WORDS, make_lookup, shot_evidence, speech
-from helpers.strict_server import StrictServer
 
 PLAN = {"queries": [{"id": f"Q{k}", "tool": "siglip", "query": word} for k, word in enumerate(WORDS[:3], 1)]}
 LOCAL = '{"global": false}'
@@ -263,21 +261,6 @@ def test_unusable_rewards_count_as_zero():
     evidence = fs.Evidence(range(20), 20.0, frames, np.ones(5))
     selection = select("dig", evidence, 4, make_lookup(frames=NumberedFrames()), model=lambda parts: next(replies))
     assert [row["reward"] for row in selection.trace["segments"]] == [0, 0, 0, 0, 100]
-
-
-def test_an_interrupted_selection_asks_only_what_is_left(tmp_path):
-    evidence, lookup = shot_evidence(150, 4), make_lookup(frames=NumberedFrames())
-    with StrictServer(words='{"global": false, "reward": 5}') as server:
-        address = f"{server.url}#reader-7b"
-        for _ in range(4):
-            server.reply('{"global": false, "reward": 5}')
-        server.refuse(400, "no memory left")
-        with pytest.raises(fs.FramesiftError):
-            select("dig", evidence, 9, lookup, model=ChatModel(address, tmp_path))
-        first = len(server.requests)
-        select("dig", evidence, 9, lookup, model=ChatModel(address, tmp_path))
-    assert first == 5
-    assert len(server.requests) == first + 15 - 4
 
 
 # All of them

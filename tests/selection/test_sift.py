@@ -65,30 +65,6 @@ def test_texts_that_are_all_alike_give_the_same_selection(case, common):
         assert [slot.role for slot in first.slots] == [slot.role for slot in second.slots]
 
 
-def curve(scores, times=None, budget=4, **options):
-    """Selected indices for relevance scores of frames that look nothing like each other."""
-    count = len(scores)
-    times = np.arange(count, dtype=float) if times is None else np.asarray(times, dtype=float)
-    evidence = fs.Evidence(times, float(times[-1]) + 1, np.eye(count), np.ones(count), scores=scores)
-    return fs.select_frames(evidence, budget=budget, method="sift", **options)
-
-
-def test_neighbouring_seconds_do_not_fill_the_budget():
-    scores = np.zeros(60)
-    scores[10:14], scores[40] = 1.0, 0.6
-    assert curve(scores, budget=2).indices == [10, 40]
-
-
-def test_near_duplicates_come_last():
-    frames = np.eye(4)[[0, 0, 1, 2, 3]]
-    times = np.arange(5) * 100.0
-    scores = [1.0, 0.9, 0.2, 0.1, 0.0]
-    evidence = fs.Evidence(times, 500.0, frames, np.ones(4), scores=scores)
-    assert fs.select_frames(evidence, budget=4, method="sift").indices == [0, 2, 3, 4]
-    assert fs.select_frames(evidence, budget=4, method="sift", duplicate=1.0).indices == [0, 1, 2, 3]
-    assert fs.select_frames(evidence, budget=5, method="sift").indices == [0, 1, 2, 3, 4]
-
-
 def spoken(event_scores, budget=4, lexical=None, **options):
     """A selection among 100 frames, the one at 92 s the most relevant, with an event every 10 s."""
     events = [fs.Event(10.0 * k, 10.0 * k + 5, f"event {k}") for k in range(len(event_scores))]
@@ -110,25 +86,11 @@ def texts(selection):
     return [slot.event.text for slot in selection.slots if slot.event]
 
 
-def test_words_that_stand_out_get_three_quarters_of_the_budget():
-    selection = spoken([0.0] * 5 + [0.5, 0.48, 0.46, 0.44, 0.42], carry=False)
-    assert selection.trace["quotas"]["ground"] == 3 and len(texts(selection)) == 3
-
-
 def test_unrelated_words_get_no_slot_of_their_own():
     selection = spoken([0.9, 0.05, 0.0, 0.0, 0.0, 0.0], budget=8, carry=False)
     assert texts(selection) == ["event 0"]
     outcomes = [row["outcome"] for row in selection.trace["ground"]["events"]]
     assert outcomes == ["anchored"] + ["does not stand out"] * 5
-
-
-def test_frame_selected_for_its_picture_shows_the_words_it_lies_in():
-    scores = np.full(10, 0.05)
-    scores[-1] = 0.2
-    selection = spoken(scores)
-    assert texts(selection) == ["event 9"]
-    assert selection.trace["quotas"]["ground"] == 0
-    assert texts(spoken(scores, carry=False)) == []
 
 
 def test_question_words_reach_the_selector_through_an_index():

@@ -105,13 +105,6 @@ def test_frames_come_from_relevant_clusters_first():
     assert {trace["picked"][k] // 10 for k in (0, 4, 5, 6)} == {first}
 
 
-def test_a_separate_captioner_describes_the_frames():
-    model, captioner = rate((3,)), RuleModel()
-    trace = select(scene_evidence(60), 10, model, captioner=captioner).trace
-    assert (model.described, captioner.described) == (0, 8)
-    assert (trace["options"]["model"], trace["options"]["captioner"]) == ("rules", "rules")
-
-
 def test_limit_of_calls_stops_the_widening():
     evidence = scene_evidence(200)
     assert select(evidence, 20, rate((1,)), calls=20).trace["widths"] == [8]

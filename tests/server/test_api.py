@@ -74,12 +74,6 @@ def test_video_indexed_by_the_command_line_is_ready_with_its_warnings(tmp_path):
         assert reply.json()["warnings"] == video["warnings"]
 
 
-def test_options_inside_the_question_are_parsed(shared_server):
-    body = {"question": "Why? A) Wind B) Rain", "budget": 4}
-    record = shared_server.post(f"/api/videos/{shared_server.boat}/select", json=body).json()
-    assert record["basis"]["question"] == {"text": "Why?", "options": ["Wind", "Rain"]}
-
-
 def test_view_has_a_lane_per_method_with_reasons_and_image_urls(shared_server):
     body = asked(methods=["gcr", "uniform"], visual_demand=0.7)  # which uniform does not use
     view = shared_server.post(f"/api/videos/{shared_server.boat}/view", json=body).json()
@@ -275,16 +269,6 @@ def test_cancelled_job_resumes_when_queued_again(folder, tmp_path, monkeypatch):
         server.index("boat.mp4")
         assert server.video("boat.mp4")["ready"]
         assert min(count for phase, count, _ in done if phase == "indexing") > 16  # not from the start
-
-
-def test_restart_resumes_indexing(tmp_path):
-    make_video(tmp_path / "videos" / "video.mp4", 4, subtitles=False)
-    with run_server(tmp_path / "videos", tmp_path) as server:
-        hold_jobs(server)
-        server.post(f"/api/videos/{server.video('video.mp4')['id']}/index")
-        until(lambda: server.services.queue.jobs()[0].state == "running")
-    with run_server(tmp_path / "videos", tmp_path) as server:
-        until(lambda: server.video("video.mp4")["ready"])
 
 
 def test_server_state_is_not_listed_as_an_index(shared_server, capsys):

@@ -113,8 +113,10 @@ def test_reader_added_on_the_page_is_kept_without_showing_its_key(empty_server, 
 
 
 def test_reader_that_does_not_respond_is_not_added(empty_server):
-    reply = empty_server.post("/api/readers/test", json={"address": "http://127.0.0.1:9/v1#m"})
-    assert reply.status_code == 502
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))  # and does not listen
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}/v1#m"
+        assert empty_server.post("/api/readers/test", json={"address": address}).status_code == 502
     assert empty_server.post("/api/readers", json={"address": "ftp://x"}).status_code == 400
 
 

@@ -104,7 +104,3 @@ def test_timeline_fits_a_laptop_window(open_boat, more):
             return box["y"] >= 0 and box["y"] + box["height"] <= height
 
         assert tab.settles(fits)
-
-
-def shown(tab):
-    return tab.page.locator(".tl-overview").get_attribute("aria-valuetext")

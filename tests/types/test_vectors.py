@@ -14,11 +14,6 @@ from helpers.examples import examples
 seeds = st.integers(0, 2**32 - 1)
 
 
-def test_rows_are_scaled_to_length_one():
-    rows = unit_rows([[3.0, 4.0], [0.0, -2.0]], "frames")
-    assert rows.tolist() == [[0.6, 0.8], [0.0, -1.0]]
-
-
 def test_unit_float32_rows_are_not_copied():
     rows = np.eye(3, dtype=np.float32)
     assert unit_rows(rows, "frames") is rows

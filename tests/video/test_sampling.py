@@ -127,11 +127,6 @@ def test_auto_doubles_the_rate_until_there_are_64_or_every_frame(tmp_path, count
     assert run.fps == fps and run.expected == len(list(run)) == expected
 
 
-def test_rate_of_one_in_ten_seconds_is_exact(tmp_path):
-    path = Clip(ticks=range(60), time_base=Fraction(1), options=X264).write(tmp_path / "sparse.mp4")
-    assert numbers(sample(path, 0.1)) == [0, 10, 20, 30, 40, 50]
-
-
 # Modes
 
 
