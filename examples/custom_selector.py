@@ -38,9 +38,7 @@ video = sample_video(Path("demo"))
 index = fs.index(video)
 events = fs.find_events(video)
 
-print(fs.select(index, QUESTION, events=events, budget=8, method="topk"))
 selection = fs.select(index, QUESTION, events=events, budget=8, method=spaced_topk, gap_s=20)
-print(selection)
-
 exhibit = fs.exhibit(video, events_for(selection, events))
+print(exhibit)
 print("Saved to", exhibit.save("spaced-topk", force=True))

@@ -15,8 +15,7 @@ question = fs.Question(sys.argv[2]) if len(sys.argv) > 2 else QUESTION
 index = fs.index(video)  # decoded and encoded once; the next call reads the stored index
 events = fs.find_events(video)  # subtitles beside or inside the video, or recognised speech
 selection = fs.select(index, question, events=events, budget=16)
-print(selection)
-
 exhibit = fs.exhibit(video, selection)
+print(exhibit)  # the time and the reason of each frame
 folder = exhibit.save("evidence", force=True)  # frames/, sheet.jpg, selection.json, report.html
 print(f"Open {folder / 'report.html'} in a browser.")

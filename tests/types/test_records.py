@@ -164,10 +164,8 @@ def test_invalid_selection_json_is_rejected(text, message):
         fs.Selection.from_json(text)
 
 
-def test_selection_prints_itself_as_a_table():
-    lines = str(selection()).splitlines()
-    assert lines[0] == "Selection(gcr: 2 frames for a budget of 2; 1 ground, 1 refined)"
-    assert lines[1].split()[:3] == ["0:00:02.000", "ground", "0.333"]
+def test_selection_prints_its_method_and_roles():
+    assert str(selection()) == "Selection(gcr: 2 frames for a budget of 2; 1 ground, 1 refined)"
 
 
 def test_slot_with_unknown_role_is_rejected():

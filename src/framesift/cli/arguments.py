@@ -99,7 +99,8 @@ class Parser(argparse.ArgumentParser):
             message = f"{dashed!r} begins with - and was read as a flag; write {os.path.join('.', dashed)}"
         elif message.startswith(MISSING):
             self._check_flags(self.words)  # which may be what is wrong
-            message = f"{message.removeprefix(MISSING)} is missing"
+            names = message.removeprefix(MISSING)
+            message = f"{names.replace(', ', ' and ')} {'are' if ', ' in names else 'is'} missing"
             message += f"; for example: {self.example}" if self.example else ""
         for word in self.words:
             message = message.replace(word, public_url(word))

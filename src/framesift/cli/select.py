@@ -148,7 +148,7 @@ class ExhibitRun:
             _print_question(row.question)
             if selection.basis is not None and selection.basis.window is not None:
                 print(f"Considered: {' – '.join(map(clock, selection.basis.window))}\n")
-            print(selection, end="\n\n", flush=True)  # the exhibit takes longer
+            print(exhibit, end="\n\n", flush=True)  # saving takes longer
             _print_match(selection)
             _print_own_warnings(selection, self.video.warnings)
         saved = SavedExhibit(row, exhibit)

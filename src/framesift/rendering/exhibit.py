@@ -14,6 +14,7 @@ from framesift._utils.optional import require
 from framesift._utils.records import read_field, shown
 from framesift._utils.settings import check_count
 from framesift._utils.templates import render_notebook
+from framesift._utils.text import counted, printable
 from framesift.errors import InputError
 from framesift.progress import as_progress
 from framesift.rendering.rendered_selection import (
@@ -80,7 +81,22 @@ class Exhibit(RenderedSelection):
         return self.selection.warnings
 
     def __str__(self) -> str:
-        return str(self.selection)
+        """A line with the time and the reason of each frame; the frames between the matches share the last line."""
+        times = [printable(self.label(time_s, short_clock)) for time_s in self.times_s]
+        between = [time for time, slot in zip(times, self.selection, strict=True) if slot.role == "context"]
+        lines = [self.title, ""]
+        for time, slot, reason in zip(times, self.selection, self.reasons, strict=True):
+            if slot.role != "context" or len(between) == len(times):
+                lines.append(f"{time:>{max(map(len, times))}}  {printable(' '.join(reason.why))}")
+        if 0 < len(between) < len(times):
+            lines += ["", f"Between these: {', '.join(between)}"]
+        return "\n".join(lines)
+
+    @property
+    def title(self) -> str:
+        basis = self.selection.basis
+        candidates = "" if basis is None else f" of {len(basis.considered)}"
+        return f"{counted(len(self), 'frame')}{candidates}, selected by {self.method}"
 
     def rows(self) -> list[dict[str, Any]]:
         """Plain values, a row per frame: `pandas.DataFrame(found.rows())`.
@@ -151,7 +167,7 @@ class Exhibit(RenderedSelection):
             }
             for frame, image in zip(self.frames, self.images(), strict=True)
         ]
-        return {"title": repr(self.selection), "frames": frames}
+        return {"title": self.title, "frames": frames}
 
     def _repr_html_(self) -> str:
         return render_notebook(strips=[self.strip()])

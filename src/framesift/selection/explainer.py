@@ -113,8 +113,8 @@ class Explainer:
     def picture_sentence(self, slot: Slot) -> str:
         rank, chance = int(self.rank[slot.index]), self.basis.chance
         if chance is not None and slot.relevance <= chance.high:
-            closest = "The closest" if rank == 1 else f"The {ordinal(rank)} closest"
-            return f"{closest} of {self.candidates} frames to what the question describes, but no closer than chance."
+            place = "the best" if rank == 1 else ordinal(rank)
+            return f"No closer to the question than chance: {place} of {self.candidates} frames."
         if rank == 1:
             return "Best match for the picture that the question describes."
         return f"Looks like what the question describes: {ordinal(rank)} best of {self.candidates} frames."

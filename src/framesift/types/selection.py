@@ -11,12 +11,12 @@ import numpy as np
 from framesift._utils.json import load_json
 from framesift._utils.records import read_field, read_record
 from framesift._utils.templates import render_notebook
-from framesift._utils.text import counted, printable, readable
+from framesift._utils.text import counted, readable
 from framesift.errors import InputError
 from framesift.types.evidence import Evidence
 from framesift.types.question import Question
 from framesift.types.vectors import Array, validate_times
-from framesift.types.video import Event, VideoSpan, time_label
+from framesift.types.video import Event, VideoSpan
 from framesift.types.window import Window, candidates_in
 
 Role = Literal["ground", "visual", "context", "refined"]
@@ -262,17 +262,6 @@ class Selection:
         counts = Counter(slot.role for slot in self.slots)
         roles = ", ".join(f"{counts[role]} {role}" for role in ROLES if counts[role])
         return f"Selection({self.method}: {counted(len(self), 'frame')} for a budget of {self.budget}; {roles})"
-
-    def __str__(self) -> str:
-        lines = [repr(self)]
-        videos = () if self.basis is None else self.basis.videos
-        times = [printable(time_label(videos, time_s)) for time_s in self.times_s]
-        width = max([12, *map(len, times)])
-        for slot, time in zip(self.slots, times, strict=True):
-            text = printable(slot.text)
-            text = text if len(text) <= 60 else text[:59] + "…"
-            lines.append(f"{time:>{width}}  {slot.role:<8} {slot.relevance:>7.3f}  {text}".rstrip())
-        return "\n".join(lines)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON values only; `from_dict` restores the same Selection."""

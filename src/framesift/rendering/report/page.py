@@ -17,7 +17,7 @@ from framesift.types.question import option_letter
 
 ROLE_SENTENCES = {
     "ground": "What is said or written there matches the question; the text is drawn on the frame.",
-    "visual": "The picture looks like what the question describes.",
+    "visual": "The picture is closer to what the question describes than most of the video.",
     "context": "Shows a part of the video between the other frames.",
     "refined": "Shows a part of the video that the frames selected first left out.",
 }
