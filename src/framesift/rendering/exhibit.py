@@ -84,7 +84,7 @@ class Exhibit(RenderedSelection):
         """A line with the time and the reason of each frame; the frames between the matches share the last line."""
         times = [printable(self.label(time_s, short_clock)) for time_s in self.times_s]
         between = [time for time, slot in zip(times, self.selection, strict=True) if slot.role == "context"]
-        lines = [self.title, ""]
+        lines = [self._title, ""]
         for time, slot, reason in zip(times, self.selection, self.reasons, strict=True):
             if slot.role != "context" or len(between) == len(times):
                 lines.append(f"{time:>{max(map(len, times))}}  {printable(' '.join(reason.why))}")
@@ -93,7 +93,7 @@ class Exhibit(RenderedSelection):
         return "\n".join(lines)
 
     @property
-    def title(self) -> str:
+    def _title(self) -> str:
         basis = self.selection.basis
         candidates = "" if basis is None else f" of {len(basis.considered)}"
         return f"{counted(len(self), 'frame')}{candidates}, selected by {self.method}"
@@ -167,7 +167,7 @@ class Exhibit(RenderedSelection):
             }
             for frame, image in zip(self.frames, self.images(), strict=True)
         ]
-        return {"title": self.title, "frames": frames}
+        return {"title": self._title, "frames": frames}
 
     def _repr_html_(self) -> str:
         return render_notebook(strips=[self.strip()])

@@ -5,7 +5,7 @@ import { clock } from "./shared.js";
 
 const ROLE_NOTES = {
   ground: "matches",
-  visual: "matches",
+  visual: "comes closest",
   context: "the others",
   refined: "left out first",
 };
