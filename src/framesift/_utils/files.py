@@ -23,7 +23,7 @@ _PREFIX = ".tmp-"
 # With the machine and the process that made it.
 _TEMPORARY = re.compile(r"\.tmp-framesift-([0-9a-f]{8})-([0-9]{1,8})-[0-9a-f]{8}(?:\..*)?", re.DOTALL)
 _LONGEST_SUFFIX = 16
-_DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 
 class FileIdentity(NamedTuple):
@@ -176,7 +176,7 @@ def link_or_copy(source: Path, target: Path) -> None:
 def output_error(path: str | os.PathLike[str], error: OSError, remedy: str = "") -> FramesiftError:
     """The error to raise when `path` can't be written."""
     text = f"{os.fspath(path)} can't be written ({error.strerror or error})"
-    if error.errno in _DISK_ERRORS:
+    if error.errno in DISK_ERRORS:
         return OutputError(f"{text}; {remedy or 'free some space or choose another directory'}")
     return InputError(f"{text}; {remedy or 'choose another directory'}")
 
