@@ -5,6 +5,7 @@ import json
 import os
 import zipfile
 
+import av
 import httpx
 import pytest
 from PIL import Image
@@ -223,6 +224,18 @@ def test_exports_are_what_the_command_line_writes(shared_server):
     both = given | {"format": "report", "method": ["gcr", "uniform"]}
     report = shared_server.get(f"/api/videos/{shared_server.boat}/export", params=both)
     assert report.headers["content-disposition"].startswith("attachment") and "uniform" in report.text
+
+
+def test_clip_is_a_part_of_the_video_with_its_text(shared_server, tmp_path):
+    path = f"/api/videos/{shared_server.boat}/clip"
+    reply = shared_server.get(path, params={"from_s": 2, "to_s": 5, "cut": "exact"})
+    assert reply.headers["content-type"] == "video/mp4" and "boat-2-5.mp4" in reply.headers["content-disposition"]
+    (tmp_path / "clip.mp4").write_bytes(reply.content)
+    with av.open(str(tmp_path / "clip.mp4")) as container:
+        assert {"video", "subtitle"} <= {stream.type for stream in container.streams}
+        assert container.duration / 1e6 == pytest.approx(3, abs=0.1)
+    for given in ({"from_s": 5, "to_s": 5}, {"from_s": 0, "to_s": 601}, {"from_s": 9e5, "to_s": 9e5 + 1}):
+        assert shared_server.get(path, params=given).status_code in (400, 422)
 
 
 def test_exports_leave_no_temporary_directory(shared_server, tmp_path, monkeypatch):

@@ -189,7 +189,7 @@ class Exhibit(RenderedSelection):
             folder: Where to.
             force: Replace the files of an existing exhibit; others in its folder stay.
             with_video: Put the video beside the report, which then plays it.
-            formats: Further files: keyframe_indices, frame_idx, openai, jsonl.
+            formats: Further files: clips, jsonl, openai and the others of `framesift select --format`.
             row: The question's own row in its dataset, whose fields those files keep.
             answers: Of readers, shown in the report and written to answers.json.
             progress: Called with stage, done and total.

@@ -21,6 +21,7 @@ from framesift.errors import InputError
 from framesift.progress import Progress, ignore_progress
 from framesift.rendering.contact_sheet import Card, sheet
 from framesift.rendering.export_formats import FORMATS, check_formats, file_name
+from framesift.rendering.formats.base import Export
 from framesift.rendering.rendered_selection import RenderedSelection
 from framesift.rendering.report.page import render_report
 from framesift.rendering.report.view import view_of
@@ -74,8 +75,7 @@ def save(
         if only is not None:
             (directory / SHEET).write_bytes(jpeg(_contact_sheet(only, images[0]), quality=SHEET_QUALITY))
             for name in names:
-                file, text_of = FORMATS[name]
-                (directory / file).write_text(text_of(only, row or {}), encoding="utf-8")
+                FORMATS[name](Export(only, directory, row or {}, progress))
         if answers:
             rows = [answer.to_dict() for _, answer in answers]
             (directory / ANSWERS).write_text(dump_json(rows), encoding="utf-8")

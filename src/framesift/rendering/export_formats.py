@@ -1,17 +1,17 @@
-"""Export formats for other tools: frame numbers per question, chat messages, one JSON line per frame.
-
-A format is a function of an exhibit and the question's row in its dataset that returns the text of the file.
-"""
+"""Formats for other tools by name, and those that list frames: numbers per question, chat messages, JSON lines."""
 
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from framesift._utils.json import dump_json
 from framesift._utils.text import clock, readable
 from framesift.errors import OptionError
+from framesift.rendering.formats.base import Export
+from framesift.rendering.formats.clips import write_clips
 from framesift.rendering.rendered_selection import RenderedSelection
 from framesift.rendering.thumbnails import data_url
 from framesift.types.question import option_letter
@@ -53,6 +53,10 @@ def content_parts(captions: Sequence[str], urls: Sequence[str], text: str) -> li
     return parts + ([{"type": "text", "text": text}] if text else [])
 
 
+def _write_numbers(export: Export, name: str) -> None:
+    export.write(f"{name}.json", dump_json([numbers_row(export.exhibit, export.row, name)]))
+
+
 def frame_lines(exhibit: RenderedSelection, row: Mapping[str, Any]) -> str:
     """One JSON line per frame."""
     question = exhibit.question
@@ -85,12 +89,13 @@ def file_name(exhibit: RenderedSelection, position: int) -> str:
     return f"{position + 1:04d}_{name}{hours:0>2}-{rest.replace(':', '-')}_{slot.role}.jpg"
 
 
-# Format name → file name and the function that returns its text.
-FORMATS: dict[str, tuple[str, Callable[[RenderedSelection, Mapping[str, Any]], str]]] = {
-    "keyframe_indices": ("keyframe_indices.json", lambda e, row: dump_json([numbers_row(e, row, "keyframe_indices")])),
-    "frame_idx": ("frame_idx.json", lambda e, row: dump_json([numbers_row(e, row, "frame_idx")])),
-    "openai": ("openai.json", lambda e, _: dump_json({"messages": openai_messages(e)})),
-    "jsonl": ("frames.jsonl", frame_lines),
+# Format name → what writes it.
+FORMATS: dict[str, Callable[[Export], None]] = {
+    **{name: partial(_write_numbers, name=name) for name in ("keyframe_indices", "frame_idx")},
+    "openai": lambda e: e.write("openai.json", dump_json({"messages": openai_messages(e.exhibit)})),
+    "jsonl": lambda e: e.write("frames.jsonl", frame_lines(e.exhibit, e.row)),
+    "clips": partial(write_clips, cut="copy"),
+    "clips-exact": partial(write_clips, cut="exact"),
 }
 
 

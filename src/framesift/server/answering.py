@@ -3,7 +3,7 @@
 import threading
 import time
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any, cast
 from framesift._utils.files import write_text
 from framesift._utils.json import dump_json
 from framesift._utils.optional import is_installed
-from framesift.errors import FramesiftError, OptionError, PluginError, ReaderError
+from framesift.errors import FramesiftError, NotStored, OptionError, PluginError, ReaderError
 from framesift.library.catalog import Catalog, RecentCache
 from framesift.library.files import LibraryVideo, public_message, safe_name
 from framesift.pipeline.inputs import Encoders
@@ -28,11 +28,12 @@ from framesift.rendering.report.view import view_of
 from framesift.rendering.thumbnails import ReportImages
 from framesift.selection.registry import Selector, get_selector, method_for_demand, selectors
 from framesift.server.frame_images import MAX_SIDE, FrameImages, ServerBusy
-from framesift.server.models import AskRequest, ExportQuery, MethodRecord, QuestionRequest, ViewRequest
+from framesift.server.models import AskRequest, ClipQuery, ExportQuery, MethodRecord, QuestionRequest, ViewRequest
 from framesift.server.page_readers import PageReaders
-from framesift.types import Answer, Question, Selection
+from framesift.types import Answer, Event, Question, Selection
 from framesift.types.lookup import GIVEN_PARTS
 from framesift.types.vectors import Array
+from framesift.video.clips import write_clip
 
 CACHED_QUERIES = 64
 MAX_CONCURRENT = 4  # selections and exports: each uses a whole core
@@ -185,6 +186,16 @@ class Answering:
 
             saved = save(exhibits, target, answers=answers)
             return zip_directory(saved) if request.format == "zip" else saved / "report.html"
+
+    def clip(self, video: LibraryVideo, request: ClipQuery, folder: Path, abandoned: threading.Event) -> Path:
+        """Write the part of a video as a clip, with the text that is known, into `folder`."""
+        events: tuple[Event, ...] = ()
+        with suppress(NotStored):
+            events = self.catalog.text(video).events
+        target = folder / f"{export_name(video)}-{round(request.from_s)}-{round(request.to_s)}.mp4"
+        with self._slot(abandoned):
+            write_clip(video.path, target, request.from_s, request.to_s, cut=request.cut, text=events)
+        return target
 
     @contextmanager
     def _slot(self, abandoned: threading.Event) -> Iterator[None]:

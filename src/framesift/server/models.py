@@ -1,9 +1,9 @@
 """Request and response models of the API; the pipeline's own records keep their fields."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, Json, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, Json, StringConstraints, model_validator
 
 from framesift.library.catalog import PreparedSummary, VideoFacts
 from framesift.library.jobs import Job
@@ -11,9 +11,11 @@ from framesift.pipeline.config import ReaderSettings, SelectionSettings
 from framesift.readers.prompts import TextMode
 from framesift.selection.selector import DEFAULT_METHOD
 from framesift.types import Event, Role, Slot
+from framesift.video.clips import Cut
 
 MAX_BUDGET = 256
 MAX_METHODS = 4
+MAX_CLIP_S = 600
 # No NUL and no lone surrogate: neither can be written to a text file.
 BoundedText = Annotated[str, StringConstraints(max_length=4000, pattern=r"^[^\x00]*$")]
 BoundedName = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[^\x00]*$")]
@@ -144,6 +146,20 @@ class MomentRecord(BaseModel):
     event_relevance: float | None = Field(description="The cosine with the text; null if it was found by its frame.")
     event: Event | None
     stands_out: bool = Field(description="Whether it matches better than it would unrelated questions.")
+
+
+class ClipQuery(RequestModel):
+    """A part of a video."""
+
+    from_s: Annotated[float, Field(ge=0, lt=1e7)]
+    to_s: Annotated[float, Field(ge=0, lt=1e7, description=f"At most {MAX_CLIP_S} s after from_s.")]
+    cut: Cut = Field(default="copy", description="copy: from the last key frame before; exact: encoded again.")
+
+    @model_validator(mode="after")
+    def check_length(self) -> Self:
+        if not 0 < self.to_s - self.from_s <= MAX_CLIP_S:
+            raise ValueError(f"to_s is not after from_s, or more than {MAX_CLIP_S} s")
+        return self
 
 
 class SelectedFrameRecord(BaseModel):

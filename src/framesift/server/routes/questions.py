@@ -3,6 +3,7 @@
 import shutil
 import tempfile
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -15,6 +16,7 @@ from starlette.concurrency import run_in_threadpool
 from framesift._utils.version import __version__
 from framesift.library.files import LibraryVideo
 from framesift.readers.prompts import TEXT_MODES
+from framesift.readers.stopping import StopEvent
 from framesift.rendering.reasons import explain
 from framesift.rendering.report.page import ROLE_SENTENCES
 from framesift.server.answering import export_name, frame_url, list_methods
@@ -22,6 +24,7 @@ from framesift.server.models import (
     AnswerRecord,
     AskRequest,
     Choices,
+    ClipQuery,
     ExportQuery,
     SelectionRecord,
     TracedSelectRequest,
@@ -39,6 +42,7 @@ ATTACHMENT: dict[int | str, dict[str, object]] = {
         "description": "The exhibit's files as a zip, its selection as JSON, or its report",
     }
 }
+CLIP: dict[int | str, dict[str, object]] = {200: {"content": {"video/mp4": {}}, "description": "The clip"}}
 MEDIA_TYPES = {"zip": "application/zip", "json": "application/json", "report": "text/html; charset=utf-8"}
 
 router = APIRouter(tags=["questions"])
@@ -110,20 +114,43 @@ async def export_exhibit(
 ) -> FileResponse:
     """Download the evidence, as `framesift select --out` writes it; with several methods, the comparison."""
     answers = services.history.question(video, query.kept).answers_by(query.methods) if query.kept else []
+
+    def write(folder: Path, abandoned: threading.Event) -> Path:
+        return services.answering.export(video, query, folder, abandoned, answers)
+
+    prefix = "" if query.format == "zip" else f"{export_name(video)}-"
+    return await _send_written(http, video, write, MEDIA_TYPES[query.format], prefix)
+
+
+@router.get("/videos/{video}/clip", responses=error_responses(404, 503) | CLIP, response_class=FileResponse)
+async def get_clip(
+    http: Request, services: ServicesDep, video: VideoDep, query: Annotated[ClipQuery, Query()]
+) -> FileResponse:
+    """Download a part of the video as an MP4 file, with its sound and its text, as `framesift select --clips` does."""
+
+    def write(folder: Path, abandoned: threading.Event) -> Path:
+        return services.answering.clip(video, query, folder, abandoned)
+
+    return await _send_written(http, video, write, "video/mp4")
+
+
+async def _send_written(
+    http: Request, video: LibraryVideo, write: Callable[[Path, StopEvent], Path], media_type: str, prefix: str = ""
+) -> FileResponse:
+    """Send what is written into a temporary folder, which is removed afterwards."""
     folder = Path(tempfile.mkdtemp())
 
-    def write(abandoned: threading.Event) -> Path:
+    def write_or_remove(abandoned: StopEvent) -> Path:
         try:
-            return services.answering.export(video, query, folder, abandoned, answers)
+            return write(folder, abandoned)
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
 
-    file = await run_in_thread(http, video, write)
-    name = file.name if query.format == "zip" else f"{export_name(video)}-{file.name}"
+    file = await run_in_thread(http, video, write_or_remove)
     return FileResponse(
         file,
-        media_type=MEDIA_TYPES[query.format],
-        headers={"content-disposition": f"attachment; filename*=UTF-8''{quote(name)}"},
+        media_type=media_type,
+        headers={"content-disposition": f"attachment; filename*=UTF-8''{quote(prefix + file.name)}"},
         background=BackgroundTask(shutil.rmtree, folder, ignore_errors=True),
     )

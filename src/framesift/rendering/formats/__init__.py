@@ -1,0 +1,1 @@
+"""Files for other programs: a format is a function that writes an `Export`."""
