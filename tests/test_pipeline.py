@@ -249,3 +249,31 @@ def test_select_and_select_many_take_a_function(video):
 def test_corpus_refuses_a_function_that_workers_can_not_import(tmp_path):
     with pytest.raises(fs.OptionError, match=r"method is the function first_frames; expected a name of fs.selectors"):
         fs.corpus.select(tmp_path / "questions.jsonl", results=tmp_path / "results", method=first_frames)
+
+
+def test_burst_takes_the_place_of_selected_frames_within_the_budget(video):
+    plain, burst = video.select("Cold?", budget=3), video.select("Cold?", budget=10, burst=3)
+    assert len(burst) == 9 and burst.selection.budget == 10
+    assert burst.times_s == sorted(set(burst.times_s)) and list(burst.numbers) == sorted(set(burst.numbers))
+    assert set(plain.times_s) <= set(burst.times_s)
+    for time_s in set(burst.times_s) - set(plain.times_s):
+        assert min(abs(time_s - other) for other in plain.times_s) == pytest.approx(0.2, abs=0.01)
+    assert [image.size for image in burst.images()] == [(96, 64)] * 9
+    assert "0.2 s after the selected frame." in [frame.reason for frame in burst]
+    assert fs.Selection.from_json(burst.selection.to_json()) == burst.selection
+
+
+def test_burst_at_the_start_and_end_of_the_video_is_as_long(video):
+    found = video.select("Cold?", budget=8, burst=4, method="uniform", convention="ends")
+    assert len(found) == 8 and found.times_s[0] == 0.0 and found.times_s[3] == pytest.approx(0.6)
+
+
+@pytest.mark.parametrize("settings", [{"burst": 0}, {"burst": 5, "budget": 4}])
+def test_burst_beyond_the_budget_is_one_sentence(video, settings):
+    with pytest.raises(fs.OptionError, match="burst is"):
+        video.select("Cold?", **settings)
+
+
+def test_burst_needs_the_video(video):
+    with pytest.raises(fs.OptionError, match="between its candidates"):
+        fs.select(video.index, "Cold?", encoder=GridEncoder(), budget=8, burst=2)

@@ -123,6 +123,13 @@ def test_overlay_none_and_no_subtitles_leave_frames_bare(select_json, words):
     assert {slot["text"] for slot in select_json("-q", "Cold?", "--no-exhibit", *words)["slots"]} == {""}
 
 
+def test_clips_are_written_beside_the_frames(select, place, capsys):
+    assert select("-q", "Cold?", "--out", "x", "--clips", "exact", "--json") == 0
+    assert list((place / "x" / "clips").glob("0001_*.mp4"))
+    assert select("-q", "Cold?", "--clips", "sharp") == 2
+    assert "copy, exact" in capsys.readouterr().err
+
+
 def test_many_questions_make_an_exhibit_each_and_one_list(select, place):
     with (place / "q.csv").open("w") as file:
         csv.writer(file).writerows([["id", "question", "A", "B"], ["7", "Cold?", "yes", "no"], ["8", "Who?", "", ""]])

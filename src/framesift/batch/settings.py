@@ -130,7 +130,8 @@ class QuestionSettings:
 
 def row_identity(config: PipelineConfig) -> dict[str, Any]:
     """The settings of a run, by name, that its rows have as `config`."""
-    names = ("encoder", "seed", "event_encoder", "visual_demand", "namer", "blank_frames", "unchanged_frames")
+    names = ["encoder", "seed", "event_encoder", "visual_demand", "namer", "blank_frames", "unchanged_frames"]
+    names += ["burst"] if config.selection.burst > 1 else []
     values = config.to_dict()
     return {**{name: values[name] for name in names}, "fps": config.index.rate, "events": text_source(config)}
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 NUMBER_FORMATS = ("keyframe_indices", "frame_idx")  # one file for all questions; other formats are one per exhibit
 VIDEO = "video"  # the format that puts the video beside the report
+CLIPS = {"copy": "clips", "exact": "clips-exact"}  # the formats of --clips
 WITH_VIDEO = "put the video beside the report, which plays it"
 
 
@@ -38,6 +39,9 @@ def add_commands(add: AddCommand) -> None:
     select = add("select", _select, "pick the frames of a video that answer a question, and say why", example)
     add_question(select)
     add_exhibit_options(select)
+    clips = "also MP4 clips, cut at key frames (copy) or exactly (exact)"
+    cuts: dict[str, Any] = {"nargs": "?", "const": "copy", "choices": tuple(CLIPS), "metavar": "CUT"}
+    select.group("output").add_argument("--clips", help=clips, **cuts)
     select.finish("print the selections as JSON")
 
     example = 'framesift compare video.mp4 "Who is on the bridge?" --methods sift,uniform'
@@ -69,12 +73,12 @@ def add_exhibit_options(command: Parser) -> None:
     """The arguments that select and ask share."""
     questions = "ask every question of this JSON, CSV or text file"
     command.group("what to ask").add_argument("--questions", metavar="FILE", help=questions)
-    _add_frames(command, "method")
+    _add_frames(command, "burst", "method")
     limit = "as many frames as fit into a prompt of N tokens"
     command.group("which frames").add_argument("--max-tokens-in", type=int, metavar="N", help=limit)
     _add_output(command)
     output = command.group("output")
-    formats = "also write video, openai, jsonl, frame_idx, …; repeatable"
+    formats = "also write video, edl, vtt, jsonl, …; repeatable"
     output.add_argument("--format", action="append", default=[], metavar="NAME", help=formats)
     output.add_argument("--no-exhibit", action="store_true", help="print the frames' times and write nothing")
     add_settings(command.group("model"), "reader")
@@ -121,6 +125,7 @@ class ExhibitRun:
         from framesift.rendering.export_formats import check_formats
 
         self.args, self.asked = args, questions_from(args)
+        args.format += [CLIPS[args.clips]] if getattr(args, "clips", None) else []
         self.config = fit_config(args, config_from(args), [row.question for row in self.asked])
         self._rows: dict[str, list[dict[str, Any]]] = {}  # by file
         self._lists = [name for name in NUMBER_FORMATS if args.questions and name in args.format]

@@ -57,6 +57,7 @@ class SelectionSettings:
 
     method: Method = setting(DEFAULT_METHOD, "a method of `framesift selectors`", metavar="NAME")
     budget: int = setting(32, "how many frames to select", type=int, metavar="N")
+    burst: int = setting(1, "frames, 0.2 s apart, for each selected one", type=int, metavar="N")
     options: Mapping[str, Any] = field(default_factory=dict, metadata={"help": "options of the method"})
     seed: int = setting(0, "seed of methods that draw at random, and of the shuffled overlay", type=int, metavar="N")
     visual_demand: VisualDemandSetting = setting(
@@ -79,6 +80,11 @@ class SelectionSettings:
     def __post_init__(self) -> None:
         check_budget(self.budget)
         check_settings(self)
+        check_count("burst", self.burst)
+        if self.burst > self.budget:
+            raise OptionError(
+                f"burst is {self.burst} for a budget of {self.budget} frames; expected at most the budget"
+            )
         object.__setattr__(self, "visual_demand", parse_visual_demand(self.visual_demand))
         for name in ("from_s", "to_s"):
             object.__setattr__(self, name, parse_time(getattr(self, name), name))
@@ -88,6 +94,11 @@ class SelectionSettings:
             check_reader_address(self.namer)
         check_demand(self.method, self.visual_demand)
         self.window  # noqa: B018 (an empty one is an error)
+
+    @property
+    def moments(self) -> int:
+        """How many frames a method selects, each of which a burst takes the place of."""
+        return self.budget // self.burst
 
     @property
     def window(self) -> Window | None:

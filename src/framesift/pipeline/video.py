@@ -202,8 +202,9 @@ class Video(VideoData):
         of_index = len(self.index.warnings)
         for s in _select(video, questions, queries, windows, progress):
             events = self.events if s.basis is None or s.basis.window is None else s.basis.events
-            selection = replace(events_for(s, events), warnings=(*self.warnings, *s.warnings[of_index:]))
-            exhibits.append(video.exhibit(selection))
+            warnings, chosen = (*self.warnings, *s.warnings[of_index:]), video.config.selection
+            selection = replace(events_for(s, events), warnings=warnings, budget=chosen.budget)
+            exhibits.append(video.exhibit(selection).with_bursts(chosen.burst))
         return exhibits
 
     def compare_with_chance(self, found: Exhibit, *, is_partial: bool = False) -> Exhibit:
@@ -420,6 +421,8 @@ def select_many(
         settings["encoder"] = get_encoder(settings["encoder"])
     own = {name: settings.pop(name) for name in ("encoder", "store") if name in settings}
     config = _configured(PipelineConfig(**own), settings, ("selection",))
+    if config.selection.burst > 1:
+        raise OptionError("an index has no frames between its candidates for a burst; select on a framesift.open video")
     return _select(_on_index(index, config, events, event_features), questions, queries, windows, progress)
 
 
@@ -494,7 +497,7 @@ def _select(
         events=video.events,
         event_features=event_features,
         event_scores=event_scores,
-        budget=settings.budget,
+        budget=settings.moments,
         method=settings.method,
         visual_demand=settings.visual_demand,
         lookups=make_lookups(video, asked, encoders),

@@ -36,7 +36,11 @@ def explain(selection: Selection) -> list[Reason]:
 
 
 def _with_remarks(reason: Reason, slot: Slot, basis: Basis) -> Reason:
-    """The reason, with what is unusual about the frame."""
+    """The reason, with what is unusual about the frame; a burst's other frames have their distance for a reason."""
+    distance_s = slot.time_s - float(basis.times_s[slot.index])
+    if distance_s:
+        side = "after" if distance_s > 0 else "before"
+        return Reason((f"{abs(distance_s):.1f} s {side} the selected frame.",), strength=reason.strength)
     remarks = []
     if distant := text_without_frame(slot, basis.videos):
         remarks.append(as_sentence(distant))

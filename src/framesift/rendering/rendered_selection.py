@@ -19,11 +19,12 @@ from framesift.selection.explainer import Reason
 from framesift.store.fingerprint import fingerprint
 from framesift.types import Question, Role, Selection, Slot, VideoInfo
 from framesift.types.vectors import Array
-from framesift.video.frames import fetch_available, frame_numbers
+from framesift.video.frames import fetch_available, frame_numbers, on_screen_times
 from framesift.video.given_frames import GivenFrames
 
 Overlay = Literal["aligned", "blank", "shuffled", "none"]
 OVERLAYS: tuple[Overlay, ...] = get_args(Overlay)
+BURST_STEP_S = 0.2
 # Decoded images are cached up to this size in all; those beyond it are decoded again.
 CACHE_BYTES = 512 * 2**20
 
@@ -97,6 +98,12 @@ class ShownVideo:
     def numbers(self, times_s: Sequence[float]) -> list[int]:
         """The numbers of the frames at these times, from 0."""
         return frame_numbers(self.path, times_s) if self.frames is None else self.frames.find(times_s)
+
+    def on_screen(self, times_s: Sequence[float]) -> list[float]:
+        """When the frames on screen at these times are shown."""
+        if self.frames is None:
+            return on_screen_times(self.path, times_s)
+        return [float(self.frames.times_s[k]) for k in self.frames.find(times_s)]
 
     def fetch(self, times_s: Sequence[float], short_side: int | None) -> Iterator[Array | None]:
         """Decode the frames at these ascending times; None for one that can't be decoded."""
@@ -264,6 +271,20 @@ class RenderedSelection:
     def with_overlay(self, overlay: Overlay, *, seed: int | None = None) -> Self:
         """The same frames with another overlay; cached images are not decoded again."""
         return replace(self, overlay=check_overlay(overlay), seed=self.seed if seed is None else seed)
+
+    def with_bursts(self, count: int) -> Self:
+        """The same with up to `count` frames in place of each: those nearest to it in steps of 0.2 s, by time."""
+        if count == 1:
+            return self
+        slots = {slot.time_s: slot for slot in self.selection.slots}
+        for slot in self.selection.slots:
+            video, own_s = self.place(slot.time_s)
+            around = [own_s + BURST_STEP_S * k for k in sorted(range(1 - count, count), key=lambda k: (abs(k), -k))]
+            shown_s = video.on_screen([time_s for time_s in around if 0 <= time_s <= video.info.duration_s])
+            for shown in list(dict.fromkeys([own_s, *shown_s]))[1:count]:
+                time_s = round(video.start_s + shown, 6) if self.several else shown
+                slots.setdefault(time_s, replace(slot, time_s=time_s, event=None))
+        return replace(self, selection=replace(self.selection, slots=tuple(slots.values())))
 
     def to_dict(self) -> dict[str, Any]:
         """The contents of `selection.json`: the selection, the video, and each slot's frame number, text and damage."""

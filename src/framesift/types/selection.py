@@ -37,7 +37,7 @@ class Slot:
     """One selected frame.
 
     Attributes:
-        index: Its position among the candidates.
+        index: Its position among the candidates; the frames of a burst have that of the selected one.
         time_s: When it is shown.
         role: "ground", "visual", "context" or "refined".
         relevance: How well the image matches the question.
@@ -201,7 +201,7 @@ class Selection:
     warnings: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "slots", tuple(sorted(self.slots, key=lambda slot: slot.index)))
+        object.__setattr__(self, "slots", tuple(sorted(self.slots, key=lambda slot: (slot.time_s, slot.index))))
 
     @classmethod
     def of(
