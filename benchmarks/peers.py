@@ -37,7 +37,7 @@ class GreyFrames:
     def scores(self, indices):
         raise AssertionError(f"{len(indices)} scores were requested; the evidence has arrays")
 
-    def pictures(self, indices, *, size):
+    def images(self, indices, *, size):
         return [np.full((size[1], size[0], 3), 128, dtype=np.uint8)] * len(indices)
 
 

@@ -139,7 +139,7 @@ def measure(folder, runs):
     from helpers.browser import open_browser
 
     rows = {}
-    shutil.rmtree(folder / "store" / ".serve" / "pictures", ignore_errors=True)
+    shutil.rmtree(folder / "store" / ".serve" / "frames", ignore_errors=True)
     with server(folder) as url, open_browser() as browser:
         video = wait_until_ready(url)
         page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()

@@ -147,11 +147,11 @@ def test_row_has_the_times_of_the_prompt_as_set_and_as_written(run):
         time_format, times = "clock", False
 
         def answer(self, *args):
-            return replace(super().answer(*args), time_format="clock", frames_as="pictures")
+            return replace(super().answer(*args), time_format="clock", frames_as="images")
 
     _, results = run(small_plan(Trained(), methods="uniform"))
     row = results.rows[0]
-    assert (row.config["time_format"], row.times_written, row.frames_as) == ("clock", "clock", "pictures")
+    assert (row.config["time_format"], row.times_written, row.frames_as) == ("clock", "clock", "images")
     assert row.config["prompt_times"] is False
     assert row.key != replace(row, config={**row.config, "time_format": "auto"}).key
 

@@ -188,7 +188,7 @@ def test_selectors_are_listed_with_their_options_paper_and_needs(capsys):
     assert main(["selectors", "--json"]) == 0
     rows = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
     assert rows.keys() >= {"gcr", "uniform", "topk", "mmr"}
-    assert rows["t-star"]["needs"] == ["pictures", "detector", "objects", "peers"]
+    assert rows["t-star"]["needs"] == ["frames", "detector", "objects", "peers"]
     assert rows["bolt"]["paper"] == "Liu et al., CVPR 2025"
 
 

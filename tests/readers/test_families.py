@@ -70,10 +70,10 @@ def test_converted_llava_video_is_known_by_its_name(folders, tmp_path):
     assert LocalReader(str(tmp_path / "LLaVA-Video-7B-Qwen2-hf"), device="cpu")._model.breaks_rows
 
 
-def test_model_of_no_family_gets_pictures_by_its_own_processor(reader_of, exhibit, question):
+def test_model_of_no_family_gets_images_by_its_own_processor(reader_of, exhibit, question):
     model = reader_of("other")
     answer = model.answer(exhibit, question, "aligned")
-    assert answer.frames_as == "pictures" and answer.time_format == "clock"
+    assert answer.frames_as == "images" and answer.time_format == "clock"
     inputs = model.prepare(compose(exhibit, fs.Question("<image> what?"), "none"))
     image = model._inputs.tokenizer.convert_tokens_to_ids("<image>")
     assert int((inputs["input_ids"] == image).sum()) == 5 * 25  # the token in the question is none

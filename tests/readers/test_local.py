@@ -39,7 +39,7 @@ def test_every_family_generates_a_reply(reader, family, exhibit, question):
     answer = reader().answer(exhibit, question, "aligned")
     assert answer.tokens > 100 and answer.seconds > 0
     assert answer.times_s == (1.0, 3.0, 7.0, 12.0, 16.0)
-    assert answer.frames_as == ("video" if "llava" in family else "pictures")
+    assert answer.frames_as == ("video" if "llava" in family else "images")
 
 
 def test_logits_depend_on_the_images(reader, exhibit, question):

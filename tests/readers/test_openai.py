@@ -235,7 +235,7 @@ def test_reply_is_logged_on_request(server, exhibit, question, caplog):
         ("http://host/v1", {"retries": -1}, "retries is -1; expected"),
         ("http://host/v1", {"timeout_s": -1}, "timeout_s is -1; expected seconds above 0"),
         ("http://host/v1", {"timeout_s": float("nan")}, "timeout_s is nan; expected"),
-        ("http://host/v1", {"frames_as": "clip"}, "frames_as is 'clip'; expected video or pictures"),
+        ("http://host/v1", {"frames_as": "clip"}, "frames_as is 'clip'; expected video or images"),
     ],
 )
 def test_address_and_options_are_checked(address, options, message):

@@ -1,4 +1,4 @@
-"""Frames as one video for vLLM, and as pictures for every other server."""
+"""Frames as one video for vLLM, and as images for every other server."""
 
 import json
 import logging
@@ -32,9 +32,9 @@ def test_vllm_gets_one_video_with_times_exact_to_the_millisecond(vllm, video, qu
     assert (answer.letter, answer.frames_as, answer.time_format) == ("B", "video", "clock")
 
 
-def test_video_has_the_frames_of_the_pictures(vllm, exhibit, question):
+def test_video_has_the_frames_of_the_images(vllm, exhibit, question):
     OpenAIReader(vllm.url).answer(exhibit, question, "aligned")
-    OpenAIReader(vllm.url, frames_as="pictures").answer(exhibit, question, "aligned")
+    OpenAIReader(vllm.url, frames_as="images").answer(exhibit, question, "aligned")
     pictures = [np.asarray(picture) for picture in vllm.pictures()]
     np.testing.assert_array_equal(vllm.video(0)[0], np.stack(pictures))
 
@@ -56,32 +56,32 @@ def test_qwen3_vl_gets_each_frame_twice_and_no_line(vllm, exhibit, question):
     assert vllm.texts()[0].startswith("Why was the launch") and answer.time_format == "qwen3-vl"
 
 
-def test_without_times_a_model_that_writes_them_gets_pictures(vllm, exhibit, question):
+def test_without_times_a_model_that_writes_them_gets_images(vllm, exhibit, question):
     vllm.models = ("Qwen3-VL-8B",)
     answer = OpenAIReader(vllm.url, times=False).answer(exhibit, question, "aligned")
-    assert (answer.frames_as, answer.time_format) == ("pictures", "none")
+    assert (answer.frames_as, answer.time_format) == ("images", "none")
     assert [part["type"] for part in vllm.parts()] == ["image_url"] * 5 + ["text"]
 
 
-def test_frames_of_several_sizes_are_sent_as_pictures(vllm, question, exhibit, monkeypatch):
+def test_frames_of_several_sizes_are_sent_as_images(vllm, question, exhibit, monkeypatch):
     sizes = iter([(80, 48), (40, 24)])
     draw = type(exhibit).draw
     monkeypatch.setattr(type(exhibit), "draw", lambda *given: draw(*given).resize(next(sizes, (40, 24))))
-    assert OpenAIReader(vllm.url).answer(exhibit, question, "aligned").frames_as == "pictures"
+    assert OpenAIReader(vllm.url).answer(exhibit, question, "aligned").frames_as == "images"
 
 
 def test_one_frame_is_sent_as_a_picture(vllm, video, question):
-    assert OpenAIReader(vllm.url).answer(selected(video, [3.0]), question, "aligned").frames_as == "pictures"
+    assert OpenAIReader(vllm.url).answer(selected(video, [3.0]), question, "aligned").frames_as == "images"
 
 
 @pytest.mark.parametrize("version", ["0.20.0rc1", "dev", None])
-def test_older_or_unknown_vllm_gets_pictures_with_one_log_line(server, exhibit, question, version, caplog):
+def test_older_or_unknown_vllm_gets_images_with_one_log_line(server, exhibit, question, version, caplog):
     server.version = version
     reader = OpenAIReader(server.url)
     with caplog.at_level(logging.INFO, "framesift"):
         for _ in range(2):
-            assert reader.answer(exhibit, question, "aligned").frames_as == "pictures"
-    assert len([record for record in caplog.records if "frames are sent as pictures" in record.message]) == 1
+            assert reader.answer(exhibit, question, "aligned").frames_as == "images"
+    assert len([record for record in caplog.records if "frames are sent as images" in record.message]) == 1
 
 
 def test_vllm_is_asked_for_its_version_once(vllm, exhibit, question):
@@ -91,12 +91,12 @@ def test_vllm_is_asked_for_its_version_once(vllm, exhibit, question):
     assert vllm.paths == ["/v1/models", "/version"]
 
 
-def test_other_servers_get_pictures_with_the_marks_of_the_model_and_are_not_asked_for_a_version(
+def test_other_servers_get_images_with_the_marks_of_the_model_and_are_not_asked_for_a_version(
     server, exhibit, question
 ):
     server.owner, server.models = "llamacpp", ("gemma-4-E4B-it-Q4_K_M.gguf",)
     answer = OpenAIReader(server.url).answer(exhibit, question, "aligned")
-    assert (answer.frames_as, answer.time_format, server.paths) == ("pictures", "gemma4", ["/v1/models"])
+    assert (answer.frames_as, answer.time_format, server.paths) == ("images", "gemma4", ["/v1/models"])
     assert server.texts()[:2] == ["00:01 ", " 00:03 "]
 
 
@@ -107,23 +107,23 @@ def test_other_servers_get_pictures_with_the_marks_of_the_model_and_are_not_aske
         (422, "unknown variant `video_url`, expected `text` or `image_url`"),
     ],
 )
-def test_refused_video_is_sent_as_pictures_from_then_on(vllm, exhibit, question, caplog, status, message):
+def test_refused_video_is_sent_as_images_from_then_on(vllm, exhibit, question, caplog, status, message):
     vllm.refuse(status, message)
     with caplog.at_level(logging.INFO, "framesift"):
         reader = OpenAIReader(vllm.url, retries=0)
         answers = [ask(exhibit, question, reader=reader) for _ in range(2)]
-    assert [(answer.letter, answer.frames_as) for answer in answers] == [("B", "pictures")] * 2
+    assert [(answer.letter, answer.frames_as) for answer in answers] == [("B", "images")] * 2
     assert sum("video_url" in json.dumps(request) for request in vllm.requests) == 1
     assert len([record for record in caplog.records if "which refused a video" in record.message]) == 1
 
 
-def test_video_that_the_server_fails_on_is_sent_again_as_pictures(vllm, exhibit, question):
+def test_video_that_the_server_fails_on_is_sent_again_as_images(vllm, exhibit, question):
     vllm.refuse(500, "VideoMetadata.__init__() missing 1 required positional argument: 'total_num_frames'")
     answer = OpenAIReader(vllm.url, retries=0).answer(exhibit, question, "aligned")
-    assert (answer.letter, answer.frames_as) == ("B", "pictures")
+    assert (answer.letter, answer.frames_as) == ("B", "images")
 
 
-def test_exceeded_context_is_not_retried_as_pictures(vllm, exhibit, question):
+def test_exceeded_context_is_not_retried_as_images(vllm, exhibit, question):
     vllm.refuse(400, "The prompt with its video is longer than the model's context length of 4096 tokens.")
     with pytest.raises(ReaderError, match="exceed the context"):
         OpenAIReader(vllm.url).answer(exhibit, question, "aligned")

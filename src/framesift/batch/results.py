@@ -106,7 +106,7 @@ class Result:
     peak_gpu_memory_bytes: int | None = None
     tokens: int | None = None
     times_written: str = ""  # the format in which the reader got the frames' times
-    frames_as: str = ""  # "video" or "pictures", as the reader got them
+    frames_as: str = ""  # "video" or "images", as the reader got them
     annotation: str = ""
     run: str = ""
     finished_s: float = 0.0

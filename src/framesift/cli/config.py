@@ -40,7 +40,7 @@ READER_OPTIONS = {
     "time_format": "how the frames' times are written: " + ", ".join(TIME_FORMATS),
     "longest_side": "pixels to which the longest side of a frame is shrunk for a server",
     "quality": "quality of the JPEG files sent to a server, from 1 to 95",
-    "frames_as": "video (exact times need vLLM 0.20 or later; else pictures) or pictures",
+    "frames_as": "video (exact times need vLLM 0.20 or later; else images) or images",
     "timeout_s": "seconds to wait for a server's reply",
     "retries": "how often a request is repeated after 429, 5xx or a lost connection",
     "key_variable": "environment variable that holds the server's key",

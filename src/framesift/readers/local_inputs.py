@@ -24,7 +24,7 @@ SAME_PROCESSOR = {"smolvlm": "Idefics3Processor"}
 class ProcessorInputs:
     """Builds the inputs of a model. limits: the settings `frame_max_pixels` (Qwen) and `frame_tokens` (Gemma 4)."""
 
-    frames_as = "pictures"
+    frames_as = "images"
 
     def __init__(self, transformers: Any, folder: Path, kind: str, limits: tuple[int, int]) -> None:
         self._processor = _load_processor(transformers, folder, kind)

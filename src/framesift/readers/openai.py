@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from framesift.rendering.exhibit import Exhibit
 
-FramesAs = Literal["video", "pictures"]
+FramesAs = Literal["video", "images"]
 MessagePart = dict[str, Any]
 OPENAI_SERVER = "https://api.openai.com"
 OPENAI_KEY_VARIABLE = "OPENAI_API_KEY"
@@ -52,7 +52,7 @@ class OpenAIReader:
     JPEG images (1 to 95; pixels, None for the original size). timeout_s: per attempt; retries: after 429, 5xx or a lost
     connection, with increasing delay. max_tokens: of the reply; by default 32 with options, 512 without. frames_as:
     "video", one video with the frames' exact times, where the server takes it (vLLM 0.20 or later), else as with
-    "pictures", images each after its own time. preset: see `prompts`; times: whether the frames' times are sent;
+    "images", each after its own time. preset: see `prompts`; times: whether the frames' times are sent;
     time_format: see `time_formats`. is_allowed: whether an IP address may be connected to, directly and without a
     proxy; None: all, by a proxy if one is set.
     """
@@ -196,8 +196,8 @@ class OpenAIReader:
         return content
 
     def _video(self, exhibit: "Exhibit", prompt: Prompt, time_format: TimeFormat) -> "_SentVideo | None":
-        """How the frames are sent as one video; None for pictures."""
-        if self.frames_as == "pictures" or "video" in self._rejected:
+        """How the frames are sent as one video; None for images."""
+        if self.frames_as == "images" or "video" in self._rejected:
             return None
         if len(prompt.images) < 2 or exhibit.several:
             return None
@@ -208,7 +208,7 @@ class OpenAIReader:
         if not why_not and len({image.size for image in prompt.images}) > 1:
             why_not = "they have several sizes"
         if why_not:
-            self._log_once(f"frames are sent as pictures to {self._server}: {why_not}")
+            self._log_once(f"frames are sent as images to {self._server}: {why_not}")
             return None
         # Qwen3-VL merges two frames of a video under the mean of their times; selected frames may be minutes apart.
         timing = exhibit.video_timing(depth=2 if native == "qwen3-vl" else 1)
@@ -233,11 +233,11 @@ class OpenAIReader:
                     )
                 if not stream:
                     self._check_completion(reply)
-                return reply, "video" if video else "pictures"
+                return reply, "video" if video else "images"
             except RefusedRequest as refused:
                 if video and failures.refuses_video(refused.status, refused.message):
                     self._log_once(
-                        f"frames are sent as pictures to {self._server}, which refused a video: "
+                        f"frames are sent as images to {self._server}, which refused a video: "
                         f"{failures.quote_message(refused.message)}"
                     )
                     if refused.status < 500:  # an internal error may be of this request only

@@ -34,7 +34,7 @@ NEEDS = {
     "events": "timestamped text",
     "words": "the words that the question shares with that text",
     "demand": "the question's visual demand",
-    "pictures": "the decoded frames",
+    "frames": "the decoded frames",
     "detector": "an open-vocabulary detector",
     "objects": "the objects a question names",
     "model": "a model on an OpenAI-type server",

@@ -37,7 +37,7 @@ MAX_LEVEL_DIFFERENCE = 5.0
 # enlarging to 416 recognised as much as rapidocr's default of 736 in under half the time; the second bounds the time.
 SHORT_SIDE = 416
 LONG_SIDE = 1280
-# Wider pictures, such as one line of a subtitle, get a margin instead of a tall enlargement: recognised as well as with
+# Wider images, such as one line of a subtitle, get a margin instead of a tall enlargement: recognised as well as with
 # rapidocr's default of 8 in half the time.
 WIDTH_BY_HEIGHT = 5
 MIN_CONFIDENCE = 0.75

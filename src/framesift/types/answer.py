@@ -24,7 +24,7 @@ class Answer:
         text_mode: How the events' text was shown.
         note: One sentence for the user: a problem with the reply, or a limit of the reader.
         time_format: How the frames' times were written; empty for a reader that does not say.
-        frames_as: "video" or "pictures"; empty for a reader that does not say.
+        frames_as: "video" or "images"; empty for a reader that does not say.
         videos: Of several videos, the name of each frame's; `times_s` are on their joint timeline.
         video_times_s: Of several videos, each frame's time in its own.
         exhibit: The frames given to the reader.
@@ -47,7 +47,7 @@ class Answer:
     text_mode: str = ""
     note: str = ""  # one sentence for the user: a problem with the reply, or a limit of the reader
     time_format: str = ""  # how the frames' times were written; empty for a reader that does not say
-    frames_as: str = ""  # "video" or "pictures"; empty for a reader that does not say
+    frames_as: str = ""  # "video" or "images"; empty for a reader that does not say
     videos: tuple[str, ...] = ()  # of several videos, the name of each frame's; times_s are on their joint timeline
     video_times_s: tuple[float, ...] = ()  # of several videos, each frame's time in its own
 

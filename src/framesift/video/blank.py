@@ -1,6 +1,6 @@
 """Frames that need no look of their own: those that show nothing, and those that show what an earlier one shows.
 
-Blank is one colour over the whole picture, as in black, white and the end of a fade. Frames are compared by small
+Blank is one colour over the whole frame, as in black, white and the end of a fade. Frames are compared by small
 pictures, in which noise averages out.
 """
 

@@ -51,7 +51,7 @@ Describe what it shows that matters, then reply with JSON only: {{"description":
     "uniform, or frames of the segments a model finds useful",
     paper="Li et al., CVPR 2026",
     parts=("model",),
-    needs=("vectors", "pictures", "peers"),
+    needs=("vectors", "frames", "peers"),
 )
 def dig(
     evidence: Evidence,

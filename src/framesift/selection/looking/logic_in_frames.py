@@ -15,7 +15,7 @@ from framesift.types import Evidence, Lookup, Selection
     "search for objects in the relations the question asks about",
     paper="Guo et al., NeurIPS 2025",
     parts=("detector",),
-    needs=("pictures", "detector", "objects", "peers"),
+    needs=("frames", "detector", "objects", "peers"),
 )
 def logic_in_frames(
     evidence: Evidence,

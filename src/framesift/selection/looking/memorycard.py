@@ -67,7 +67,7 @@ class Session:
     "key frames of the sessions that a model finds in the video",
     paper="Yang et al., 2026",
     parts=("model",),
-    needs=("pictures", "model"),
+    needs=("frames", "model"),
 )
 def memorycard(
     evidence: Evidence,

@@ -24,7 +24,7 @@ REACH_S = 2.0
     "objects, relevance and subtitles, weighted by the question",
     paper="Wang et al., 2026",
     parts=("detector",),
-    needs=("pictures", "detector", "objects", "events", "demand"),
+    needs=("frames", "detector", "objects", "events", "demand"),
 )
 def q_gate(
     evidence: Evidence,

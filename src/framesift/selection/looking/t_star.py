@@ -16,7 +16,7 @@ UNSEEN_SCORE = 1e-6  # of a frame that was not searched
     "search grids of frames for the question's objects",
     paper="Ye et al., CVPR 2025",
     parts=("detector",),
-    needs=("pictures", "detector", "objects", "peers"),
+    needs=("frames", "detector", "objects", "peers"),
 )
 def t_star(
     evidence: Evidence,

@@ -49,7 +49,7 @@ frame should show. Reply with JSON only: {{"frames": [{{"segment": 1, "descripti
     "few frames in words, then those that a model finds missing",
     paper="Wang et al., ECCV 2024",
     parts=("model", "captioner"),
-    needs=("vectors", "pictures", "model"),
+    needs=("vectors", "frames", "model"),
 )
 def videoagent(
     evidence: Evidence,

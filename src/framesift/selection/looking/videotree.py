@@ -46,7 +46,7 @@ class Cluster(NamedTuple):
     "a tree of clusters, deeper where a model finds them relevant",
     paper="Wang et al., CVPR 2025",
     parts=("model", "captioner"),
-    needs=("vectors", "pictures", "model", "peers"),
+    needs=("vectors", "frames", "model", "peers"),
 )
 def videotree(
     evidence: Evidence,

@@ -16,7 +16,7 @@ from framesift.types import Array, Evidence, Lookup, Selection
     "search for objects, guided by subtitles",
     paper="He et al., CVPR 2026 Findings",
     parts=("detector",),
-    needs=("pictures", "detector", "objects", "events"),
+    needs=("frames", "detector", "objects", "events"),
 )
 def vsi(
     evidence: Evidence,
