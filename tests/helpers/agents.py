@@ -16,6 +16,8 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared._httpx_utils import create_mcp_http_client
 
+from helpers.plugin_packages import write_package
+
 TOKEN = "a-token-of-some-length"  # noqa: S105 (of the tests only)
 # Mean colours of the frames; a text's vector is the colour it names. While the file HOLD names exists, it
 # waits, and makes another that ends in -ing.
@@ -42,11 +44,8 @@ class Colours:
 
 def install_encoder(site: Path) -> None:
     """Install a package with the encoder `colours` into a folder for PYTHONPATH."""
-    metadata = site / "colours-1.0.dist-info"
-    metadata.mkdir(parents=True)
-    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: colours\nVersion: 1.0\n")
-    (metadata / "entry_points.txt").write_text("[framesift.encoders]\ncolours = colours_encoder:Colours\n")
-    (site / "colours_encoder.py").write_text(ENCODER)
+    entry_point = "[framesift.encoders]\ncolours = colours_encoder:Colours\n"
+    write_package(site, "colours", entry_point, colours_encoder=ENCODER)
 
 
 def server_command(*arguments: object) -> list[str]:

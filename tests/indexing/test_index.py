@@ -12,7 +12,7 @@ from framesift.indexing import index as build
 from framesift.store.maintenance import prune
 from framesift.store.store import INDEX, Store
 from framesift.video.frames import Sampling
-from helpers.clips import make_clip, two_colours, write_frames
+from helpers.clips import make_clip
 from helpers.encoders import GridEncoder
 
 SECONDS = build.PART_SIZE + 22  # one part is stored before the end
@@ -171,14 +171,6 @@ def test_non_finite_vectors_name_the_encoder(clip, tmp_path):
 
     with pytest.raises(fs.FramesiftError, match="the encoder grid returned a non-finite vector for .* at 0.000 s"):
         fs.index(clip, Broken(), 1.0, store=tmp_path)
-
-
-def test_blank_frames_are_marked(tmp_path):
-    blank = range(4, 8)
-    colours = np.random.default_rng(5).integers(60, 256, (12, 2, 3), dtype=np.uint8)
-    pictures = (np.zeros((64, 96, 3), np.uint8) if k in blank else two_colours(colours[k], k) for k in range(12))
-    index = fs.index(write_frames(tmp_path / "a.mp4", pictures, fps=1), GridEncoder(), 1.0, store=tmp_path / "store")
-    assert np.flatnonzero(index.is_blank).tolist() == list(blank)
 
 
 @pytest.fixture

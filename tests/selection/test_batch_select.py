@@ -104,11 +104,6 @@ def test_window_selects_as_from_a_video_that_is_cut_to_it(method):
     assert selection.trace["duration_s"] == pytest.approx(29.5)
 
 
-def test_selection_has_the_warnings_of_the_index():
-    index = make_index(warnings=("no frames from 0:00:05 to 0:00:09",))
-    assert [s.warnings for s in select(index)] == [index.warnings] * 2
-
-
 def test_text_inside_a_gap_is_reported_with_its_distance():
     index = make_index([*range(52), *range(80, 100)])
     inside, near = fs.Event(62, 65, "Run!"), fs.Event(78.5, 79, "Now.")

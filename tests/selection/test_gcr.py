@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-import framesift as fs
 from framesift.selection.gcr.config import GCRConfig
 from framesift.selection.gcr.demand import visual_demand
 from helpers.examples import examples
@@ -17,9 +16,8 @@ from helpers.selection_cases import Case, assert_same, cases
 @given(c=cases(max_frames=60))
 def test_matches_the_reference(without, c):
     c.options["without"] = without
-    expected = Reference(
-        c.times, c.duration, c.frames, c.query, c.events, c.event_vectors, c.demand, c.budget, **c.options
-    )
+    given = (c.times, c.duration, c.frames, c.query, c.events, c.event_vectors, c.demand, c.budget)
+    expected = Reference(*given, **c.options)
     selection = c.select()
     assert {slot.index: slot.role for slot in selection.slots} == expected.roles
     anchors = {slot.index: slot.event.text for slot in selection.slots if slot.event}
@@ -90,15 +88,6 @@ def test_trace_lists_the_cues_of_the_demand():
     assert ground["visual_demand"] == 0.8 and ground["demand_cues"] == ["visual: colour"]
     case.options["demand_visual"] = 0.6
     assert case.select().trace["ground"]["visual_demand"] == 0.6
-
-
-def test_events_outside_the_video_are_dropped_and_counted():
-    case = video()
-    case.events += [(90.0, 95.0), (-5.0, -1.0)]
-    case.event_vectors = np.concatenate((case.event_vectors, case.event_vectors[:2]))
-    evidence = case.evidence()
-    trace = fs.select_frames(evidence, budget=8).trace["ground"]
-    assert trace["events_outside"] == 2 and len(trace["events"]) == len(case.events) - 2
 
 
 def test_stages_that_are_left_out_are_in_the_trace():

@@ -23,10 +23,6 @@ def evidence(**changes):
     return fs.Evidence(**(given | changes))
 
 
-def test_relevance_is_the_cosine_with_the_query():
-    assert evidence().relevance == pytest.approx([0.5**0.5, 0.5**0.5, 0.0])
-
-
 def test_evidence_without_scores_has_a_repr():
     assert repr(fs.Evidence(np.arange(9.0), 9.0)) == "Evidence(9 frames without scores, 0 events, 9.0 s)"
 
@@ -86,11 +82,6 @@ def test_events_are_clipped_to_the_video():
     assert len(record.event_features) == len(record.event_relevance) == 4
 
 
-def test_evidence_needs_no_events():
-    record = evidence(events=[], event_features=None)
-    assert record.events == () and record.event_relevance.shape == (0,)
-
-
 def test_evidence_does_not_modify_its_input():
     frames, times = np.eye(3) * 2, np.array([0.0, 1.0, 3.5])
     evidence(frames=frames, times_s=times)
@@ -133,11 +124,6 @@ def selection():
     event = fs.Event(0.1, 2.0 / 3, 'the "last" </script> …', "speech")
     slots = (fs.Slot(7, 7.0 + 1e-9, "refined", 0.1 + 0.2), fs.Slot(2, 2.0, "ground", 1 / 3, event))
     return fs.Selection(slots, "gcr", 2, {"note": "ünï", "rows": [{"x": 1e-17, "y": None, "z": True}]})
-
-
-def test_selection_is_chronological():
-    assert selection().indices == [2, 7]
-    assert selection().times_s == [2.0, 7.000000001]
 
 
 def test_selection_json_round_trip_is_lossless():
