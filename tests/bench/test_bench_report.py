@@ -153,39 +153,9 @@ def test_rows_of_an_unknown_run_are_reported():
     assert describe(answers(n=3), {})[-1] == "3 of 3 rows have no record of their run"
 
 
-def positions(count, **fields):
-    return item(**fields, moments_s=tuple(float(10 * k) for k in range(count)))
-
-
-def report_of_positions(folder, counts, *rows):
-    """A report on 120 questions that have these numbers of evidence positions in turn."""
-    items = tuple(positions(counts[k % len(counts)], name=f"q{k}", video=f"v{k // 2}") for k in range(120))
-    return write_report(results(*rows), folder, datasets=[Dataset("longvideobench", items, "x")], with_plots=False)
-
-
 def test_baseline_without_rows_is_an_error(tmp_path):
     with pytest.raises(InputError, match="no rows of 'aks' to compare with; expected one of gcr"):
         write_report(results(answers()), tmp_path / "report", baseline="aks")
-
-
-def test_scores_are_split_by_the_number_of_evidence_positions(tmp_path):
-    made = report_of_positions(
-        tmp_path / "report", [1, 2, 3, 5], answers("uniform", accuracy=0.3), answers("gcr", accuracy=0.9)
-    )
-    accuracy, near = [table for table in made.tables if table.name.startswith("positions")]
-    assert accuracy.head == (("", 1), ("1 position", 3), ("2 positions", 3), ("3 or more positions", 3))
-    assert [row[0].text for row in accuracy.rows] == ["uniform", "gcr"]
-    assert [row[k].number for row in accuracy.rows for k in (3, 6, 9)] == [30, 30, 60] * 2
-    gain = accuracy.rows[1][2]
-    assert gain.number == pytest.approx(accuracy.rows[1][1].number - accuracy.rows[0][1].number) and gain.low > 0
-    assert accuracy.rows[0][2].number is None  # the baseline itself
-    assert near.title == "Moments near by number of evidence positions: LongVideoBench"
-    assert near.rows[1][2].number == 0.0  # both have the same frames
-
-
-def test_questions_of_one_number_of_positions_have_no_table_by_it(tmp_path):
-    made = report_of_positions(tmp_path / "report", [1], answers())
-    assert not [table for table in made.tables if table.name.startswith("positions")]
 
 
 def test_frames_of_uniform_are_named_only_where_both_kinds_are_compared():

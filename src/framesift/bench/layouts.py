@@ -9,7 +9,6 @@ from framesift._utils.text import counted
 from framesift.batch.items import group_by
 from framesift.batch.results import UNIFORM, Result
 from framesift.bench.evidence_scores import EvidenceSummary
-from framesift.bench.items import Item
 from framesift.bench.metrics import (
     FRAME_FIELDS,
     GROUP_ORDER,
@@ -26,7 +25,6 @@ from framesift.bench.metrics import (
     score_groups,
     values_of,
 )
-from framesift.bench.statistics import difference_interval, share_interval
 from framesift.bench.tables import EMPTY, CellValue, ResultTable, TableCell, bold_best, cells
 
 DATASET_TITLES = {
@@ -65,13 +63,9 @@ PAIRED = (
 GAINS = "On the questions that both answered, with 95 % intervals from a bootstrap over videos."
 COUNTS = ("n", "Unparsed", "Errors")
 BLANK = ("", 1)
-MANY_POSITIONS = 3
-POSITIONS = {1: "1 position", 2: "2 positions", MANY_POSITIONS: f"{MANY_POSITIONS} or more positions"}
 _SIDES = (*FRAME_FIELDS[:4], *PROMPT_FIELDS, *FRAME_FIELDS[4:])
 
 Line = list[TableCell]
-Shares = dict[str, float]  # by question
-ScoredLine = tuple[str, Shares, Shares]  # label, shares, and those of the baseline it is compared with, if any
 
 
 def main_table(rows: Sequence[Result]) -> ResultTable:
@@ -255,41 +249,6 @@ def evidence_table(summaries: Mapping[str, EvidenceSummary]) -> ResultTable:
         "mean). Unannotated: questions without a moment, not in n."
     )
     return ResultTable("evidence", "Evidence without a reader", columns, lines, (INTERVALS, described))
-
-
-def positions_table(lines: Sequence[ScoredLine], items: Sequence[Item], score: str, baseline: str) -> ResultTable:
-    """The score of each line by number of evidence positions, with paired differences; no row if all have the same.
-
-    score: the name of the shares. Differences between selectors change sign with the positions: one moment asks for
-    the right frame, several for spread.
-    """
-    group_of = {item.id: min(len(item.moments_s) or len(item.scenes), MANY_POSITIONS) for item in items}
-    video_of = {item.id: item.video_id for item in items}
-    found = {group_of.get(name) for _, shares, _ in lines for name in shares}
-    groups = [group for group in POSITIONS if group in found]
-    rows = []
-    for label, shares, base in lines:
-        line: list[CellValue] = [label]
-        for group in groups:
-            ids = [name for name in shares if group_of.get(name) == group]
-            shared = [name for name in ids if name in base]
-            share = share_interval([shares[n] for n in ids], [video_of[n] for n in ids]) if ids else None
-            gains, videos = [shares[n] - base[n] for n in shared], [video_of[n] for n in shared]
-            gain = TableCell.difference(difference_interval(gains, videos)) if shared else None
-            line += [share, gain, len(ids)]
-        rows.append(cells(*line))
-    title = f"{score} by number of evidence positions"
-    return ResultTable(
-        f"positions {title}",
-        title,
-        ("Method", *(f"{score} (%)", f"− {baseline} (pp)", "n") * len(groups)),
-        rows if len(groups) > 1 else [],
-        (
-            "In brackets: 95 % intervals clustered by video. Positions: annotated moments of the question. Differences "
-            f"from {baseline} are paired, on the questions that both have, with intervals by a bootstrap over videos.",
-        ),
-        (BLANK, *((POSITIONS[group], 3) for group in groups)),
-    )
 
 
 def differing(rows: Iterable[Result], names: Sequence[str]) -> list[str]:

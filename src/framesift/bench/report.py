@@ -28,7 +28,6 @@ BASELINE = "uniform"
 FAMILIES: Mapping[str, Mapping[str, str]] = {"videomme": VIDEOMME_FAMILIES}
 TableLayout = Callable[[Sequence[Result]], ResultTable]
 PlotParts = tuple[str, Sequence[str], Mapping[str, Any], Callable[..., None]]  # title, notes, panels, how one is drawn
-PositionLines = tuple[str, str, list[Result], list[layouts.ScoredLine]]  # name of the score, title, rows, lines
 # Fields that must be equal for two rows to be compared, besides those of the comparison; `uniform` may take its frames
 # from the candidates of another method.
 _CONDITIONS = ("dataset", "reader", *PROMPT_FIELDS, *FRAME_FIELDS[:-1])
@@ -52,8 +51,7 @@ def write_report(
 ) -> BenchReport:
     """Write every table and plot that these results allow; files of an earlier report are replaced, others stay.
 
-    datasets: with annotated moments, for evidence scores and tables by number of them. baseline: the method that
-    categories and these are compared with.
+    datasets: with annotated moments, for evidence scores. baseline: the method that categories are compared with.
     """
     if not results.rows:
         raise InputError("there is no result to report; run a benchmark first, or give its directory")
@@ -66,12 +64,7 @@ def write_report(
     if os.path.isfile(target):
         raise InputError(f"{target} is a file; expected a directory for the report, choose another name")
     tables: list[ResultTable] = []
-    made = (
-        *make_tables(results, baseline),
-        *evidence_tables(results, datasets),
-        *position_tables(results, datasets, baseline),
-    )
-    for table in made:
+    for table in (*make_tables(results, baseline), *evidence_tables(results, datasets)):
         tables.append(replace(table, name=_unused(table.name, [other.name for other in tables])))
     unreadable = f"{counted(results.unreadable, 'line')} of the results could not be read\n"
     page = [HEADING, *[unreadable] * bool(results.unreadable), *(table.to_markdown() for table in tables)]
@@ -160,43 +153,10 @@ def evidence_tables(results: Results, datasets: Iterable[Dataset]) -> Iterator[R
         for selected in group_by(rows, lambda row: values_of(row, ("variant", "budget", *FRAME_FIELDS))).values():
             first = selected[0]
             label = [first.variant, counted(first.budget, "frame"), *layouts.conditions(first, sides)]
-            summaries[", ".join(label)] = score_selections(dataset.items, _frames(selected))[1]
+            times_s = {row.item_id: row.times_s for row in selected}
+            summaries[", ".join(label)] = score_selections(dataset.items, times_s)[1]
         if summaries:
             yield _described(layouts.evidence_table(summaries), dataset.name, rows, results)
-
-
-def position_tables(results: Results, datasets: Iterable[Dataset], baseline: str) -> Iterator[ResultTable]:
-    """Tables by number of evidence positions: of accuracies, and of evidence scores where frames are known."""
-    for dataset in datasets:
-        own = [row for row in results.rows if row.dataset == dataset.name and not row.error and not row.options]
-        for score, title, rows, lines in (*_accuracy_lines(own, baseline), _evidence_lines(own, dataset, baseline)):
-            table = layouts.positions_table(lines, dataset.items, score, baseline)
-            if table.rows:
-                yield _described(table, title, rows, results)
-
-
-def _accuracy_lines(rows: Sequence[Result], baseline: str) -> Iterator[PositionLines]:
-    for title, block in _blocks([row for row in rows if row.is_answer], "budget"):
-        variants = layouts.by_variant(block)
-        base = next((name for name, part in variants.items() if part[0].method == baseline), "")
-        shares = {name: {row.item_id: float(bool(row.correct)) for row in part} for name, part in variants.items()}
-        lines = [(name, own, shares.get(base, {}) if name != base else {}) for name, own in shares.items()]
-        yield "Accuracy", title, block, lines
-
-
-def _evidence_lines(rows: Sequence[Result], dataset: Dataset, baseline: str) -> PositionLines:
-    framed = [row for row in rows if row.times_s]
-    score = "Scene hits" if any(item.scenes for item in dataset.items) else "Moments near"
-    by_method = {}
-    for key, part in group_by(framed, lambda row: values_of(row, ("method", "budget", *FRAME_FIELDS[:-1]))).items():
-        scores, _ = score_selections(dataset.items, _frames(part))
-        shares = {one.item_id: one.scenes_hit if score == "Scene hits" else one.moments_near for one in scores}
-        by_method[key] = {name: share for name, share in shares.items() if share is not None}
-    lines = []
-    for (method, budget, *rest), own in by_method.items():
-        base = by_method.get((baseline, budget, *rest), {}) if method != baseline else {}
-        lines.append((f"{method}, {counted(budget, 'frame')}", own, base))
-    return score, layouts.DATASET_TITLES.get(dataset.name, dataset.name), framed, lines
 
 
 def describe(rows: Sequence[Result], runs: Mapping[str, Run]) -> tuple[str, ...]:
@@ -244,10 +204,6 @@ def _encoder(row: Result, runs: Sequence[Run]) -> str:
     name = str(row.value("encoder"))
     prints = {run.encoder_fingerprint[:12] for run in runs if run.encoder == name and run.encoder_fingerprint}
     return f"{name} ({', '.join(sorted(prints))})" if prints else name
-
-
-def _frames(rows: Iterable[Result]) -> dict[str, Sequence[float]]:
-    return {row.item_id: row.times_s for row in rows}
 
 
 def _blocks(rows: Sequence[Result], *over: str) -> Iterator[tuple[str, list[Result]]]:
