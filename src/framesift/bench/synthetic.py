@@ -20,7 +20,7 @@ import numpy as np
 from PIL import Image, ImageFilter
 
 from framesift._utils.files import atomic_path, output_error, write_text
-from framesift.demo.video import camera, photographs
+from framesift.demo.video import photographs
 from framesift.progress import Progress
 
 VERSION = 4
@@ -277,18 +277,24 @@ def _encode_video(path: Path, script: Script, number: int) -> None:
 
 
 def _boxes(size: tuple[int, int], shot: Shot, rng: random.Random) -> Iterator[tuple[float, float, float, float]]:
-    """The crop of the photograph (left, top, right, bottom) for each frame."""
-    if shot.style == SLOW:
-        yield from camera(size, shot.seconds * FPS, rng)
-        return
+    """Yield the crop of the photograph (left, top, right, bottom) for each frame."""
     width, height = size
     whole = min(width, height * WIDTH / HEIGHT)
-    x, y = rng.random(), rng.random()
-    for k in range(shot.seconds * FPS):
-        if shot.style == BLURRED and k % FPS == 0:
-            x, y = rng.random(), rng.random()
-        zoomed = CLOSE_SHARE[0] + (CLOSE_SHARE[1] - CLOSE_SHARE[0]) * k / shot.seconds / FPS
-        w = whole * (BLURRED_SHARE if shot.style == BLURRED else zoomed)
+    frames = shot.seconds * FPS
+    if shot.style == SLOW:
+        first, last = ((rng.uniform(0.72, 1.0), rng.random(), rng.random()) for _ in range(2))
+    else:
+        x, y = rng.random(), rng.random()
+    for k in range(frames):
+        if shot.style == SLOW:
+            share, x, y = (a + (b - a) * k / max(frames - 1, 1) for a, b in zip(first, last, strict=True))
+        elif shot.style == CLOSE:
+            share = CLOSE_SHARE[0] + (CLOSE_SHARE[1] - CLOSE_SHARE[0]) * k / frames
+        else:
+            share = BLURRED_SHARE
+            if k % FPS == 0:
+                x, y = rng.random(), rng.random()
+        w = share * whole
         h = w * HEIGHT / WIDTH
         left, top = x * (width - w), y * (height - h)
-        yield left, top, left + w, top + h
+        yield left, top, min(left + w, width), min(top + h, height)

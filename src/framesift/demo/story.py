@@ -1,14 +1,15 @@
 """The shots of the sample video: a small story about a launch that was put off."""
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 TITLE = "The third attempt"
 TITLE_CARD = "title"  # in place of a photograph
 EXAMPLES = ("Why was the launch put off?", "Where were the coins found?", "What does the cat do?")
 
-# The look of a sequence, then its shots: the photograph, a silhouette that moves through it, seconds, when something is
-# said, if not after a second, and what; or the text of a title card.
+# The look of a sequence, then its shots: the photograph, seconds, when something is said, if not after a second, and
+# what; or the text of a title card.
 STORY = """
 day
 title 6 The third attempt / a day on the ground
@@ -39,7 +40,7 @@ gravel.png 6
 motorcycle_left.png 9 It still loses oil, but only a little.
 motorcycle_right.png 7
 brick.png 7 The garage was a stable once.
-grass.png+horse.png 10 Before the road there were horses here.
+horse.png 10 Before the road there were horses here.
 gravel.png 7
 grass.png 8 Трава здесь почти не растёт.
 motorcycle_left.png 9
@@ -51,7 +52,7 @@ camera.png 8
 coins.png 10 Under the floor of the stable they found the coins.
 page.png 7
 coins.png 8 They are in the museum now, all twenty-four.
-grass.png+horse.png 8
+horse.png 8
 moon.png 10 He was seven when they walked on the moon.
 camera.png 9 Nobody has been back since seventy-two, he used to say.
 moon.png 7
@@ -90,22 +91,21 @@ coins.png 8 Heads, it flies on Thursday. Tails, on Friday.
 brick.png 6
 motorcycle_left.png 9 Either way the tank is full.
 camera.png 10 And father's camera still works.
-grass.png+horse.png 9
+horse.png 9
 chelsea.png 12 The cat has the window to herself.
 moon.png 8
 
 day
 title 6 The end
 """
-_SHOT = re.compile(r"^([^ +]+)\+?(\S*) (\d+)(?: \((\d+)-(\d+)\))? ?(.*)$", re.MULTILINE)
+_SHOT = re.compile(r"^(\S+) (\d+)(?: \((\d+)-(\d+)\))? ?(.*)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class SampleScene:
     """One shot: a photograph of scikit-image, or TITLE_CARD, its duration, and what is said, or written on the card.
 
-    said_s: the start and end of the speech within it. fades: whether it fades in over the shot before. crossed_by: a
-    silhouette that moves through the picture.
+    said_s: the start and end of the speech within it.
     """
 
     photograph: str
@@ -113,17 +113,13 @@ class SampleScene:
     text: str = ""
     said_s: tuple[float, float] = (0.0, 0.0)
     look: str = "day"
-    fades: bool = False
-    crossed_by: str = ""
 
 
-def _sequence(look: str, shots: str) -> list[SampleScene]:
-    """Shots of one look, the first of which fades in."""
-    scenes: list[SampleScene] = []
-    for photograph, silhouette, seconds, start, end, text in _SHOT.findall(shots):
+def _sequence(look: str, shots: str) -> Iterator[SampleScene]:
+    """Yield the shots of one look."""
+    for photograph, seconds, start, end, text in _SHOT.findall(shots):
         said_s = float(start or 1), float(end or min(int(seconds) - 1, 6))
-        scenes.append(SampleScene(photograph, int(seconds), text, said_s, look, not scenes, silhouette))
-    return scenes
+        yield SampleScene(photograph, int(seconds), text, said_s, look)
 
 
 SCENES = tuple(scene for part in STORY.strip().split("\n\n") for scene in _sequence(*part.split("\n", 1)))
