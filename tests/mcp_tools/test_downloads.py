@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 import framesift as fs
 from framesift._utils.addresses import RefusedAddress, allowed_addresses, is_public, is_routable
 from framesift.errors import InputError
+from framesift.library.downloads import Downloads
+from framesift.library.session import Call
 from framesift.mcp.config import AgentConfig
-from framesift.mcp.downloads import Downloads
 from framesift.mcp.replies import JpegImage
-from framesift.mcp.session import AgentSession, Call
+from framesift.mcp.session import AgentSession
 from framesift.mcp.tools import call_tool
 from framesift.progress import ignore_progress
 
@@ -134,7 +135,7 @@ def test_other_urls_are_refused(downloads):
 
 
 def test_least_recently_used_copies_are_removed(tmp_path, address, monkeypatch):
-    monkeypatch.setattr("framesift.mcp.downloads.CACHE_COUNT", 1)
+    monkeypatch.setattr("framesift.library.downloads.CACHE_COUNT", 1)
     size = 10_000_000
     kept = Downloads(tmp_path, AgentConfig(allow_private=True, download_bytes=size))
     kept.fetch(f"{address}/clip.mp4", ignore_progress)

@@ -14,9 +14,10 @@ import framesift as fs
 from framesift.cli import main
 from framesift.errors import InputError, OptionError
 from framesift.library.files import SharedFolders
+from framesift.library.session import Call
 from framesift.mcp.config import AgentConfig
 from framesift.mcp.replies import cited, data, encode_images, times
-from framesift.mcp.session import AgentSession, Call, error_reply
+from framesift.mcp.session import AgentSession, error_reply
 from framesift.mcp.tools import TOOL_NAMES, call_tool, definitions
 from helpers.running_server import make_video
 

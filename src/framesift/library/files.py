@@ -213,8 +213,8 @@ class SharedFolders:
             return found[0]
         if self.is_empty:
             raise InputError(
-                "this server was started without folders, so no file can be read; restart it as "
-                "`framesift mcp FOLDER`, or give an http(s) URL"
+                "this server was started without folders, so no file can be read; restart it with a FOLDER, or give an "
+                "http(s) URL"
             )
         raise InputError(f"{name[:200]!r} is not a video in this server's folders; {self._suggestion(name)}")
 

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import Any, Literal, get_type_hints
 
 from framesift.errors import FramesiftError, OptionError
-from framesift.mcp.config import MAX_BUDGET, AgentConfig, UrlMode
+from framesift.library.downloads import UrlMode
+from framesift.library.session import Call
+from framesift.mcp.config import MAX_BUDGET, AgentConfig
 from framesift.mcp.replies import Reply
-from framesift.mcp.session import AgentSession, Call, error_reply
+from framesift.mcp.session import AgentSession, error_reply
 from framesift.mcp.tools import TOOL_NAMES, VideoTools, call_tool
 from framesift.pipeline.config import PipelineConfig
 

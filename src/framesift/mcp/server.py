@@ -27,9 +27,10 @@ from mcp.types import (
 )
 
 from framesift._utils.version import __version__
+from framesift.library.session import Call, CallCancelled
 from framesift.mcp.config import AgentConfig
 from framesift.mcp.replies import NOTICE, JpegImage, Reply
-from framesift.mcp.session import AgentSession, Call, CallCancelled, error_reply
+from framesift.mcp.session import AgentSession, error_reply
 from framesift.mcp.tools import call_tool, definitions
 from framesift.server.config import ServerConfig
 from framesift.server.security import SecurityMiddleware

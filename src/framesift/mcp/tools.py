@@ -15,10 +15,11 @@ from pydantic import BaseModel, Field
 from framesift._utils.text import counted, suggestion
 from framesift.errors import FramesiftError, InputError, OptionError
 from framesift.library.files import LibraryVideo, public_message
+from framesift.library.session import Call, StillRunning
 from framesift.mcp.config import DEFAULT_BUDGET, DEFAULT_SIDE, LOOK_SIDE, MAX_BUDGET, REPLY_BYTES, SIDES, AgentConfig
 from framesift.mcp.replies import NOTICE, JpegImage, Reply, cited, data, describe_cost, encode_images, plain, times
 from framesift.mcp.schemas import MOMENT, WHOLE, ToolDefinition, arguments_model, define, read_arguments
-from framesift.mcp.session import AgentSession, Call, StillRunning
+from framesift.mcp.session import AgentSession
 from framesift.rendering.reasons import explain
 from framesift.search.search import Hit, match_note, search
 from framesift.types import Event, Slot, VideoInfo

@@ -1,4 +1,4 @@
-"""Videos from http(s) addresses, downloaded once into the cache.
+"""Copies of videos from elsewhere: from http(s) addresses, downloaded once, and those that clients have sent.
 
 An agent may be talked into fetching an address inside the user's network. So every address is resolved first, refused
 if it is not public, and the connection is made to the very address that was checked; each redirect is checked again.
@@ -7,22 +7,27 @@ if it is not public, and the connection is made to the very address that was che
 import hashlib
 import json
 import shutil
+from collections.abc import Callable
 from contextlib import closing
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, Literal, get_args
 from urllib.parse import unquote, urlsplit
 
 from framesift._utils.addresses import CheckedTransport, http_library, is_public
 from framesift._utils.credentials import public_url
 from framesift._utils.files import atomic_folder, is_temporary
 from framesift._utils.json import load_json
+from framesift._utils.settings import check_count
 from framesift._utils.version import __version__
-from framesift.errors import FramesiftError, InputError
+from framesift.errors import FramesiftError, InputError, OptionError
 from framesift.library.files import DISK_RESERVE_BYTES, LibraryVideo, make_id, safe_name
-from framesift.mcp.config import AgentConfig
+from framesift.pipeline.config import PipelineConfig
 from framesift.progress import Progress
 from framesift.video.frames import probe
 
+UrlMode = Literal["none", "files"]
+URL_MODES: tuple[UrlMode, ...] = get_args(UrlMode)
 CHUNK_BYTES = 2**18
 MAX_REDIRECTS = 5
 TIMEOUT_S = 30.0
@@ -34,20 +39,43 @@ PRIVATE = (
 ORIGIN = "origin.json"  # beside a copy: its URL
 
 
+@dataclass(frozen=True)
+class SourceConfig:
+    """Which videos may be read, and how they are indexed.
+
+    folders: the only directories that are read. urls: "none" or "files" (a video at an http or https address).
+    download_bytes: the most of one video. allow_private: also download from addresses inside this network.
+    """
+
+    folders: tuple[Path, ...] = ()
+    pipeline: PipelineConfig = field(default_factory=PipelineConfig)
+    urls: UrlMode = "files"
+    download_bytes: int = 2_000_000_000
+    allow_private: bool = False
+
+    def __post_init__(self) -> None:
+        for folder in self.folders:
+            if not folder.is_dir():
+                raise OptionError(f"{folder} is not a directory; expected a directory of videos")
+        check_count("max_download", self.download_bytes)
+        if self.urls not in URL_MODES:
+            raise OptionError(f"urls is {self.urls!r}; expected one of {', '.join(URL_MODES)}")
+
+
 def is_web_address(name: str) -> bool:
     return name.lower().startswith(("http://", "https://"))
 
 
 class Downloads:
-    """Copies of URLs, each in a directory of its own. Those used least recently are removed beyond the limit."""
+    """Copies of videos, each in a directory of its own. Those used least recently are removed beyond the limit."""
 
-    def __init__(self, folder: Path, config: AgentConfig) -> None:
+    def __init__(self, folder: Path, config: SourceConfig) -> None:
         self.folder, self.config = folder, config
 
     def check_allowed(self, url: str) -> None:
         """Refuse a URL that this server does not fetch."""
         if self.config.urls == "none":
-            raise InputError("this server fetches no URLs (--urls none); give a video of list_videos")
+            raise InputError("this server fetches no URLs (--urls none); give a file of its folders")
         try:
             parts = urlsplit(url)
         except ValueError:
@@ -81,15 +109,25 @@ class Downloads:
 
     def fetch(self, url: str, progress: Progress) -> None:
         """Download a video; raise InputError if it is too large, at a private address, or not a video."""
-        place = self.folder / hashlib.blake2b(url.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+        self.store(url, lambda place: self._fetch_file(url, place, progress))
+
+    def store(self, url: str, write: Callable[[Path], Path]) -> None:
+        """Keep what `write` writes into a folder, if it is a video. url: under which `find` finds it."""
+        place = self._place(url)
         with atomic_folder(place, replace=True) as partial:
-            path = self._fetch_file(url, partial, progress)
+            path = write(partial)
             try:
                 probe(path)
             except InputError:
-                raise InputError(f"{public_url(url)} is not a video that can be decoded; give another URL") from None
+                raise InputError(f"{public_url(url)} is not a video that can be decoded; give another one") from None
             (partial / ORIGIN).write_text(json.dumps({"url": url}), encoding="ascii")
         self._prune(keep=place)
+
+    def remove(self, url: str) -> None:
+        shutil.rmtree(self._place(url), ignore_errors=True)
+
+    def _place(self, url: str) -> Path:
+        return self.folder / hashlib.blake2b(url.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
     def _fetch_file(self, url: str, place: Path, progress: Progress) -> Path:
         library = http_library()
@@ -124,7 +162,7 @@ class Downloads:
         length = response.headers.get("content-length", "")
         size = int(length[:15]) if length.isdecimal() else 0
         if shutil.disk_usage(place).free < min(size, limit) + DISK_RESERVE_BYTES:
-            raise FramesiftError("the disk is too full for this video; free some space and call the tool again")
+            raise FramesiftError("the disk is too full for this video; free some space and try again")
         path = place / safe_name(unquote(PurePosixPath(urlsplit(url).path).name) or "video.mp4")
         with path.open("wb") as file:
             for chunk in response.iter_raw(CHUNK_BYTES):
