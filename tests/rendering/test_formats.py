@@ -1,15 +1,20 @@
 """Formats for other programs, each opened by one that reads it."""
 
+import json
 from dataclasses import replace
 
 import av
+import numpy as np
 import pytest
 
 import framesift as fs
+from framesift.errors import InputError
+from framesift.rendering.export_formats import FORMATS
 from framesift.rendering.formats.base import Export
 from helpers.clips import make_clip
 from helpers.showcase import make_selection
 
+TITLE = "It ends <b>loudly</b> & soon."  # of the last moment
 TIMES_S = (5.0, 9.0, 30.0)  # the first two are neighbours
 
 
@@ -38,14 +43,14 @@ def selection_at(video, times_s):
 
 @pytest.fixture(scope="module")
 def saved(shown, tmp_path_factory):
-    return shown.save(tmp_path_factory.mktemp("saved") / "all", formats=["clips"])
+    return shown.save(tmp_path_factory.mktemp("saved") / "all", formats=list(FORMATS))
 
 
 def test_moments_hold_their_text_and_neighbours_join(shown, tmp_path):
     moments = Export(shown, tmp_path, {}).moments
     assert [(moment.start_s, moment.end_s) for moment in moments] == [(2.0, 12.0), (27.0, 33.0)]
     assert [len(moment.frames) for moment in moments] == [2, 1]
-    assert moments[1].title == "It ends <b>loudly</b> & soon."
+    assert moments[1].title == TITLE
 
 
 def test_each_moment_is_a_clip_with_its_text(saved):
@@ -63,3 +68,69 @@ def test_clips_of_several_videos_are_in_a_folder_each(both, tmp_path):
         if path.is_file():
             with av.open(str(path)) as container:
                 assert 0 < container.duration / 1e6 <= 40
+
+
+@pytest.mark.parametrize("ending", ["edl", "otio", "fcpxml"])
+def test_cut_lists_open_in_opentimelineio(saved, video, ending):
+    adapters = pytest.importorskip("opentimelineio").adapters
+    read = adapters.read_from_file(str(saved / f"moments.{ending}"))
+    clips = list(read.find_clips())
+    ranges = [clip.source_range for clip in clips]
+    assert [(r.start_time.to_seconds(), r.duration.to_seconds()) for r in ranges] == [(2.0, 10.0), (27.0, 6.0)]
+    if ending != "edl":  # which has names alone
+        assert {clip.media_reference.target_url for clip in clips} == {video.resolve().as_uri()}
+        assert clips[1].markers[0].name == TITLE
+
+
+def test_timecodes_of_29_97_frames_per_second_count_30_to_a_second(shown, tmp_path):
+    info = replace(shown.videos[0].info, fps=30000 / 1001)
+    ntsc = replace(shown, videos=(replace(shown.videos[0], info=info),))
+    lines = (ntsc.save(tmp_path / "x", formats=["edl"]) / "moments.edl").read_text().splitlines()
+    assert lines[3].split()[4:] == ["00:00:02:00", "00:00:12:00", "00:00:00:00", "00:00:10:00"]
+
+
+def test_ffmpeg_plays_the_moments_one_after_another(saved):
+    with av.open(str(saved / "moments.ffconcat"), format="concat", options={"safe": "0"}) as container:
+        assert container.duration == 16e6
+
+
+def test_ffmpeg_reads_the_chapters(saved):
+    with av.open(str(saved / "moments.vtt")) as container:
+        cues = [(float(p.pts * p.time_base), bytes(p).decode()) for p in container.demux() if p.size]
+    assert cues[1] == (27.0, "It ends &lt;b&gt;loudly&lt;/b&gt; &amp; soon.")
+
+
+def test_chapters_of_several_videos_are_a_file_each(both, tmp_path):
+    folder = both.save(tmp_path / "x", formats=["vtt"])
+    assert {path.name for path in folder.glob("*.vtt")} == {"moments-clip.mp4.vtt", "moments-other.mp4.vtt"}
+
+
+def test_the_folder_is_a_data_set_of_hugging_face(saved, shown, tmp_path):
+    datasets = pytest.importorskip("datasets")
+    (row,) = datasets.load_dataset("imagefolder", data_dir=str(saved), cache_dir=str(tmp_path))["train"]
+    assert row["question"] == shown.question.text and row["times_s"] == list(TIMES_S)
+    assert row["reasons"] == [frame.reason for frame in shown.frames]
+    assert [image.size for image in row["frames"]] == [frame.image.size for frame in shown.frames]
+
+
+def test_label_studio_takes_the_moments_as_predictions(saved):
+    interface = pytest.importorskip("label_studio_sdk.label_interface").LabelInterface
+    labelling = interface((saved / "label-studio.xml").read_text())
+    (task,) = json.loads((saved / "label-studio.json").read_text())
+    assert labelling.validate_task({"data": task["data"]})
+    assert labelling.validate_prediction(task["predictions"][0])
+
+
+def test_fiftyone_reads_the_moments_as_temporal_labels(saved):
+    types = pytest.importorskip("fiftyone.types")
+    importer = types.FiftyOneTemporalDetectionDataset().get_dataset_importer_cls()(str(saved / "fiftyone"))
+    with importer:
+        ((path, _, label),) = importer
+    assert path.endswith("clip.mp4")
+    assert [d.label for d in label.detections] == ["moment"] * 2 and label.detections[1]["text"] == TITLE
+
+
+def test_moments_of_frames_from_elsewhere_have_no_file(tmp_path):
+    video = fs.open(np.zeros((4, 8, 8, 3), np.uint8), times_s=[0, 1, 2, 3], encoder="offline")
+    with pytest.raises(InputError, match="given as frames"):
+        video.select("Why?", budget=2).save(tmp_path / "x", formats=["edl"])

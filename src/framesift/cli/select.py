@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from framesift.pipeline.video import Video
     from framesift.rendering.exhibit import Exhibit
 
-NUMBER_FORMATS = ("keyframe_indices", "frame_idx")  # one file for all questions; other formats are one per exhibit
 VIDEO = "video"  # the format that puts the video beside the report
 CLIPS = {"copy": "clips", "exact": "clips-exact"}  # the formats of --clips
 WITH_VIDEO = "put the video beside the report, which plays it"
@@ -122,13 +121,13 @@ class ExhibitRun:
     LIST = "exhibits.json"  # of many questions: what was written for each
 
     def __init__(self, args: argparse.Namespace) -> None:
-        from framesift.rendering.export_formats import check_formats
+        from framesift.rendering.export_formats import LISTS, check_formats
 
         self.args, self.asked = args, questions_from(args)
         args.format += [CLIPS[args.clips]] if getattr(args, "clips", None) else []
         self.config = fit_config(args, config_from(args), [row.question for row in self.asked])
         self._rows: dict[str, list[dict[str, Any]]] = {}  # by file
-        self._lists = [name for name in NUMBER_FORMATS if args.questions and name in args.format]
+        self._lists = [name for name in LISTS if args.questions and name in args.format]
         check_formats([name for name in args.format if name != VIDEO])
         self._out = _out_folder(args)
         if not args.no_exhibit:
@@ -172,16 +171,18 @@ class ExhibitRun:
         return saved
 
     def _add_to_lists(self, row: QuestionRow, exhibit: "Exhibit", saved_in: Path) -> None:
-        """Rewrite the files that list all questions so far: exhibits, and native frame numbers."""
-        from framesift.rendering.export_formats import numbers_row
+        """Rewrite the files that list all questions so far: exhibits, and those of the formats with a row for each."""
+        from framesift.rendering.export_formats import list_file, list_row
 
         times = exhibit.selection.times_s
         own = {self.LIST: {"question": row.question.text, "folder": saved_in.name, "times_s": times}}
-        own |= {f"{name}.json": numbers_row(exhibit, row.row, name) for name in self._lists}
+        own |= {name: list_row(exhibit, row.row, name, f"{saved_in.name}/") for name in self._lists}
         with output_folder(self._out, keep=True) as folder:
             for name, fields in own.items():
-                self._rows.setdefault(name, []).append(fields)
-                (folder / name).write_text(dump_json(self._rows[name]), encoding="utf-8")
+                rows = self._rows.setdefault(name, [])
+                rows.append(fields)
+                file, text = (name, dump_json(rows)) if name == self.LIST else list_file(name, rows)
+                (folder / file).write_text(text, encoding="utf-8")
 
 
 def _select(args: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""Formats for other tools by name, and those that list frames: numbers per question, chat messages, JSON lines."""
+"""Formats for other tools by name, and those that list frames: a row per question, chat messages, JSON lines."""
 
 import json
 import re
@@ -10,6 +10,7 @@ from typing import Any
 from framesift._utils.json import dump_json
 from framesift._utils.text import clock, readable
 from framesift.errors import OptionError
+from framesift.rendering.formats import cut_lists, datasets
 from framesift.rendering.formats.base import Export
 from framesift.rendering.formats.clips import write_clips
 from framesift.rendering.rendered_selection import RenderedSelection
@@ -17,6 +18,9 @@ from framesift.rendering.thumbnails import data_url
 from framesift.types.question import option_letter
 
 OPENAI_QUALITY = 90
+# These are one file for all questions of a run.
+NUMBERS, HUGGINGFACE = ("keyframe_indices", "frame_idx"), "huggingface"
+LISTS = (*NUMBERS, HUGGINGFACE)
 _NOT_PLAIN = re.compile(r"[^A-Za-z0-9]+")  # in the name of a file
 
 
@@ -53,8 +57,36 @@ def content_parts(captions: Sequence[str], urls: Sequence[str], text: str) -> li
     return parts + ([{"type": "text", "text": text}] if text else [])
 
 
-def _write_numbers(export: Export, name: str) -> None:
-    export.write(f"{name}.json", dump_json([numbers_row(export.exhibit, export.row, name)]))
+def dataset_row(exhibit: RenderedSelection, folder: str = "") -> dict[str, Any]:
+    """The question as a row of an image folder of Hugging Face Datasets. folder: the exhibit's, below that folder."""
+    asked = exhibit.question
+    files = [f"{folder}frames/{file_name(exhibit, position)}" for position in range(len(exhibit))]
+    return {
+        "question": "" if asked is None else asked.text,
+        "frames_file_names": files,
+        "times_s": exhibit.selection.times_s,
+        "reasons": [frame.reason for frame in exhibit.frames],
+    }
+
+
+def list_row(exhibit: RenderedSelection, row: Mapping[str, Any], name: str, folder: str = "") -> dict[str, Any]:
+    """The question's row in one of LISTS."""
+    return dataset_row(exhibit, folder) if name == HUGGINGFACE else numbers_row(exhibit, row, name)
+
+
+def list_file(name: str, rows: Sequence[Mapping[str, Any]]) -> tuple[str, str]:
+    """The name and the content of one of LISTS."""
+    if name == HUGGINGFACE:
+        return "metadata.jsonl", json_lines(rows)
+    return f"{name}.json", dump_json(rows)
+
+
+def _write_list(export: Export, name: str) -> None:
+    export.write(*list_file(name, [list_row(export.exhibit, export.row, name)]))
+
+
+def json_lines(rows: Sequence[Mapping[str, Any]]) -> str:
+    return readable("".join(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n" for row in rows))
 
 
 def frame_lines(exhibit: RenderedSelection, row: Mapping[str, Any]) -> str:
@@ -76,8 +108,8 @@ def frame_lines(exhibit: RenderedSelection, row: Mapping[str, Any]) -> str:
         }
         if "id" in row:
             line["id"] = row["id"]
-        lines.append(json.dumps(line, ensure_ascii=False, allow_nan=False))
-    return readable("".join(f"{line}\n" for line in lines))
+        lines.append(line)
+    return json_lines(lines)
 
 
 def file_name(exhibit: RenderedSelection, position: int) -> str:
@@ -91,11 +123,18 @@ def file_name(exhibit: RenderedSelection, position: int) -> str:
 
 # Format name → what writes it.
 FORMATS: dict[str, Callable[[Export], None]] = {
-    **{name: partial(_write_numbers, name=name) for name in ("keyframe_indices", "frame_idx")},
+    **{name: partial(_write_list, name=name) for name in LISTS},
     "openai": lambda e: e.write("openai.json", dump_json({"messages": openai_messages(e.exhibit)})),
     "jsonl": lambda e: e.write("frames.jsonl", frame_lines(e.exhibit, e.row)),
     "clips": partial(write_clips, cut="copy"),
     "clips-exact": partial(write_clips, cut="exact"),
+    "edl": cut_lists.write_edl,
+    "otio": cut_lists.write_otio,
+    "fcpxml": cut_lists.write_fcpxml,
+    "vtt": cut_lists.write_vtt,
+    "ffconcat": cut_lists.write_ffconcat,
+    datasets.FIFTYONE: datasets.write_fiftyone,
+    datasets.LABEL_STUDIO: datasets.write_label_studio,
 }
 
 

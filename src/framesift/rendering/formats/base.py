@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from framesift._utils.text import clock
+from framesift._utils.text import clock, printable
 from framesift.progress import Progress, ignore_progress
 from framesift.rendering.rendered_selection import Frame, RenderedSelection, ShownVideo
 from framesift.types import Event
@@ -66,7 +66,7 @@ class Moment:
     def title(self) -> str:
         """What is said there, else why the frames were selected."""
         texts = [frame.slot.text for frame in self.frames if frame.slot.text] or [self.frames[0].reason]
-        return " / ".join(dict.fromkeys(" ".join(text.split()) for text in texts))
+        return " / ".join(dict.fromkeys(map(printable, texts)))
 
     @property
     def name(self) -> str:

@@ -2,17 +2,15 @@
 
 from pathlib import Path
 
-from framesift.errors import InputError
 from framesift.rendering.formats.base import Export
+from framesift.rendering.formats.cut_lists import file_moments
 from framesift.video.clips import Cut, write_clip
 
 
 def write_clips(export: Export, cut: Cut) -> None:
     """Write the clips; several videos have a folder each, by their names."""
-    moments = export.moments
+    moments = file_moments(export)
     for number, moment in enumerate(moments, 1):
-        if moment.video.frames is not None:
-            raise InputError("clips need the file of a video; this one was given as frames")
         folder = export.folder / "clips" / (Path(moment.video.name).name if export.exhibit.several else "")
         folder.mkdir(parents=True, exist_ok=True)
         text = export.events(moment.video)
