@@ -29,7 +29,7 @@ LAYERS = (
     ("search", "batch", "demo"),
     ("library",),
     ("bench",),
-    ("server", "mcp", "corpus"),
+    ("server", "mcp", "corpus", "vllm_loader"),
     ("cli", "__main__"),
 )
 LAYER_OF = {area: level for level, areas in enumerate(LAYERS) for area in areas}

@@ -1,11 +1,12 @@
-"""vLLM's own loader on the requests that the reader sends: the decoded frames, and their times to the millisecond.
+"""vLLM's own loader on the requests that the reader sends, and the plug-in: frames, and times to the millisecond.
 
 `make test-vllm` runs this on vLLM's wheel, installed without its dependencies, or on a checkout: VLLM_SOURCE=DIR. Only
-the files that load media are executed, with stand-ins for the rest of vLLM, and the method that computes the times of
-Qwen3-VL's marks.
+the files that load media and plug-ins are executed, with stand-ins for the rest of vLLM, and the method that computes
+the times of Qwen3-VL's marks.
 """
 
 import ast
+import importlib.machinery
 import importlib.util
 import sys
 import tempfile
@@ -19,12 +20,15 @@ from framesift.readers.openai import OpenAIReader
 from helpers.clips import make_clip
 from helpers.strict_server import StrictServer
 
-LOADED = ("vllm.multimodal.image", "vllm.multimodal.media.base", "vllm.multimodal.media.image")
+MEDIA = ("image", "media.base", "media.image", "media.video", "video")
+LOADED = {f"vllm.{name}" for name in ("plugins", "utils.registry", *(f"multimodal.{each}" for each in MEDIA))}
 TIMES_S = [0.2, 0.4, 3.4, 11.8, 12.0, *(12.2 + 0.2 * k for k in range(31)), 19.8]  # more than vLLM keeps by default
 
 
 class _StandIn(types.ModuleType):
     """A module in which every name is an empty class."""
+
+    __path__ = ()
 
     def __getattr__(self, name):
         if name.startswith("__"):
@@ -32,27 +36,46 @@ class _StandIn(types.ModuleType):
         return type(name, (), {})
 
 
-def load_media_io(source):
-    """vLLM's VideoMediaIO and ImageMediaIO, from its own files."""
-    others = ["vllm", "vllm.logger", "vllm.utils", "vllm.utils.serial_utils", "vllm.utils.sparse_utils"]
-    others += ["vllm.multimodal", "vllm.multimodal.media", "torch", "pybase64", "vllm.envs", "vllm.multimodal.video"]
-    for name in others:
-        if name not in ("torch", "pybase64") or importlib.util.find_spec(name) is None:
-            sys.modules[name] = _StandIn(name)
-    sys.modules["vllm"].envs = sys.modules["vllm.envs"]
-    sys.modules["vllm.envs"].VLLM_MAX_IMAGE_PIXELS = 0
-    sys.modules["vllm.envs"].VLLM_VIDEO_LOADER_BACKEND = "opencv"
-    sys.modules["vllm.logger"].init_logger = lambda _: None
-    sys.modules["vllm.multimodal.video"].VIDEO_LOADER_REGISTRY = types.SimpleNamespace(load=lambda _: None)
-    if isinstance(sys.modules["pybase64"], _StandIn):
-        import base64
+class _Finder:
+    """Finds the files of vLLM that are executed, and a stand-in for every other module of it."""
 
-        sys.modules["pybase64"] = base64
-    for name in (*LOADED, "vllm.multimodal.media.video"):
-        spec = importlib.util.spec_from_file_location(name, source / f"{name.replace('.', '/')}.py")
-        module = sys.modules[name] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
-    return sys.modules["vllm.multimodal.media.video"].VideoMediaIO, sys.modules[LOADED[-1]].ImageMediaIO
+    def __init__(self, source):
+        self.source = source
+
+    def find_spec(self, name, path=None, target=None):
+        if name in LOADED:
+            file = self.source / name.replace(".", "/")
+            file = file / "__init__.py" if file.is_dir() else file.with_suffix(".py")
+            return importlib.util.spec_from_file_location(name, file)
+        is_missing = name == "pybase64" and importlib.machinery.PathFinder.find_spec(name) is None
+        if name.partition(".")[0] == "vllm" or is_missing:
+            return importlib.machinery.ModuleSpec(name, self, is_package=True)
+        return None
+
+    def create_module(self, spec):
+        if spec.name == "pybase64":
+            return importlib.import_module("base64")
+        return _StandIn(spec.name)
+
+    def exec_module(self, module):
+        pass
+
+
+def load_media_io(source):
+    """vLLM's VideoMediaIO and ImageMediaIO, from its own files, with the plug-ins that it finds."""
+    sys.meta_path.insert(0, _Finder(source))
+    import vllm.envs
+    import vllm.logger
+
+    vllm.envs.VLLM_MAX_IMAGE_PIXELS = vllm.envs.VLLM_MAX_MEDIA_REQUEST_DECODE_BYTES = 0
+    vllm.envs.VLLM_VIDEO_LOADER_BACKEND, vllm.envs.VLLM_PLUGINS = "framesift", ["framesift"]
+    vllm.logger.init_logger = lambda _: None
+    from vllm.multimodal.media.image import ImageMediaIO
+    from vllm.multimodal.media.video import VideoMediaIO
+    from vllm.plugins import load_general_plugins
+
+    load_general_plugins()
+    return VideoMediaIO, ImageMediaIO
 
 
 def method_of(source, path, name):
@@ -96,6 +119,23 @@ def main(source):
                 own_s = timestamps(None, metadata["frames_indices"], metadata["fps"], 2)
             assert own_s == selected_s, (own_s, selected_s)
             print(f"{model}: {len(loaded)} frames of {loaded.shape[2]} × {loaded.shape[1]}, times equal")
+        check_plugin(clip, video_io, image_io)
+
+
+def check_plugin(clip, video_io, image_io):
+    """The frames and times of the plug-in are those that are selected here, for every model."""
+    from vllm.multimodal import video as loaders
+
+    own_loader = getattr(loaders, "get_video_loader_backend_for_processor", lambda _: None)
+    assert own_loader("Qwen3VLVideoProcessor") is None  # so that the variable decides
+    options = video_io.merge_kwargs({"fps": 2}, {"question": "Where is the boat?", "num_frames": 6})
+    frames, metadata = video_io(image_io(), **options).load_bytes(clip.read_bytes())
+    found = fs.select(clip, "Where is the boat?", budget=6, overlay="none", device="cpu")
+    np.testing.assert_array_equal(frames, np.stack([np.asarray(image) for image in found.images()]))
+    assert [index / metadata["fps"] for index in metadata["frames_indices"]] == [round(s, 3) for s in found.times_s]
+    source = types.SimpleNamespace(total_frames_num=9, original_fps=3.0, duration=3.0)
+    assert metadata.keys() == loaders.VideoLoader.create_hf_metadata(source, [0], "opencv").keys()
+    print(f"plug-in: {len(frames)} frames for a question, metadata as vLLM's own loaders give them")
 
 
 if __name__ == "__main__":
