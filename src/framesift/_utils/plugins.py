@@ -3,9 +3,11 @@
 One that can't be used makes only its own name unusable; the reason is its `problem`.
 """
 
+import inspect
 import logging
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
@@ -33,18 +35,35 @@ class Plugin:
     def title(self) -> str:
         return f"the {self.kind} {self.name!r} of {self.package}"
 
-    def load(self) -> Any:
-        """Import the object; whatever goes wrong is a PluginError, except for errors with a message of our own."""
+    def load(self, expected: str) -> Callable[..., Any]:
+        """Import the class or function; whatever goes wrong is a PluginError, except errors with a message of our own.
+
+        expected: what it should be, for the error.
+        """
         if self.problem:
             raise PluginError(self.problem)
+        with self._explained("loaded", f"; update or uninstall {self.package}"):
+            found: Callable[..., Any] = self.entry.load()
         try:
-            return self.entry.load()
+            inspect.signature(found)
+        except (TypeError, ValueError):
+            raise PluginError(f"{self.title} is of type {type(found).__name__}; expected {expected}") from None
+        return found
+
+    def create(self, factory: Callable[..., Any], **options: object) -> Any:
+        """Call what `load` returned."""
+        with self._explained("created"):
+            return factory(**options)
+
+    @contextmanager
+    def _explained(self, done: str, remedy: str = "") -> Iterator[None]:
+        try:
+            yield
         except (KeyboardInterrupt, FramesiftError):
             raise
         # A module that ends the program, or an extension module's panic, is no Exception.
         except BaseException as error:
-            remedy = f"update or uninstall {self.package}"
-            raise PluginError(f"{self.title} can't be loaded ({reason(error)}); {remedy}") from error
+            raise PluginError(f"{self.title} can't be {done} ({reason(error)}){remedy}") from error
 
 
 def find_plugins(kind: str, built_in: Collection[str]) -> list[Plugin]:

@@ -12,6 +12,7 @@ from framesift.errors import FramesiftError, PluginError
 from framesift.types.vectors import Array
 
 KIND = "encoder"  # entry points of the group framesift.encoders
+EXPECTED = "a class or function that takes device="
 MEMBERS = ("name", "dim", "encode_images", "encode_texts")
 
 
@@ -55,29 +56,14 @@ class PluginEncoder:
 
 def load(plugin: Plugin, device: str) -> Encoder:
     """Create the encoder; whatever goes wrong is a PluginError."""
-    factory = _factory(plugin)
-    try:
-        encoder = factory(device=device)
-    except (KeyboardInterrupt, FramesiftError):
-        raise
-    except BaseException as error:  # of code that is not ours
-        raise PluginError(f"{plugin.title} can't be created ({reason(error)})") from error
-    return PluginEncoder(plugin, encoder)
+    return PluginEncoder(plugin, plugin.create(plugin.load(EXPECTED), device=device))
 
 
 def describe(plugin: Plugin) -> EncoderInfo:
     """The encoder with the first line of its docstring, or with the reason why it can't be used."""
     origin = f"from {plugin.package}"
     try:
-        summary = (inspect.getdoc(_factory(plugin)) or origin).splitlines()[0]
+        summary = (inspect.getdoc(plugin.load(EXPECTED)) or origin).splitlines()[0]
     except FramesiftError as error:
         return EncoderInfo(plugin.name, origin, str(error))
     return EncoderInfo(plugin.name, summary)
-
-
-def _factory(plugin: Plugin) -> Callable[..., Encoder]:
-    factory: Callable[..., Encoder] = plugin.load()
-    if not callable(factory):
-        got = f"is of type {type(factory).__name__}"
-        raise PluginError(f"{plugin.title} {got}; expected a class or function that takes device=")
-    return factory

@@ -135,8 +135,14 @@ def readers() -> dict[str, str]:
 
 def plugins() -> list[Plugin]:
     """The readers that other packages register, each with its problem if it can't be used."""
-    found = find_plugins(KIND, {SIMILARITY})
-    return [plugin if plugin.problem else replace(plugin, problem=_problem(plugin)) for plugin in found]
+    checked = []
+    for plugin in find_plugins(KIND, {SIMILARITY}):
+        try:
+            _factory_of(plugin)
+        except FramesiftError as error:
+            plugin = replace(plugin, problem=str(error))
+        checked.append(plugin)
+    return checked
 
 
 def map_in_order(function: Callable[[InputT], OutputT], inputs: Iterable[InputT], width: int) -> Iterator[OutputT]:
@@ -225,34 +231,16 @@ def _find_factory(reader: str) -> tuple[Callable[..., Reader], tuple[str, ...]]:
 
 def _factory_of(plugin: Plugin) -> Callable[..., Reader]:
     """What creates the reader, with the signature that the package gave it; failures are a PluginError."""
-    factory: Callable[..., Any] = plugin.load()
-    try:
-        inspect.signature(factory)
-    except (TypeError, ValueError):
-        got = f"is of type {type(factory).__name__}"
-        raise PluginError(f"{plugin.title} {got}; expected a class or function that takes its options") from None
+    factory = plugin.load("a class or function that takes its options")
 
     @wraps(factory)
     def create(**options: object) -> Any:
-        try:
-            reader = factory(**options)
-        except (KeyboardInterrupt, FramesiftError):
-            raise
-        except BaseException as error:  # of code that is not ours
-            raise PluginError(f"{plugin.title} can't be created ({reason(error)})") from error
+        reader = plugin.create(factory, **options)
         if not callable(getattr(reader, "answer", None)):
             raise PluginError(f"{plugin.title} has no answer(exhibit, question, text_mode); expected this method")
         return reader
 
     return create
-
-
-def _problem(plugin: Plugin) -> str:
-    try:
-        _factory_of(plugin)
-    except FramesiftError as error:
-        return str(error)
-    return ""
 
 
 def _typed(factory: Callable[..., Reader], options: Mapping[str, object]) -> dict[str, object]:

@@ -170,10 +170,7 @@ def from_function(function: Function, name: str = "") -> Selector:
 def from_plugin(plugin: Plugin) -> Selector:
     """The selector of another package; one that can't be used has a `problem`."""
     try:
-        function = plugin.load()
-        if not callable(function):
-            raise PluginError(f"{plugin.title} is of type {type(function).__name__}; expected {EXPECTED}")
-        return replace(from_function(function, plugin.name), package=plugin.package)
+        return replace(from_function(plugin.load(EXPECTED), plugin.name), package=plugin.package)
     except FramesiftError as error:
         return Selector(plugin.name, lambda *_: Selection((), "", 0), f"can't be used: {error}", problem=str(error))
 
