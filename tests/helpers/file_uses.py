@@ -106,7 +106,7 @@ def _evidence_lists(folder: Path, own: Path) -> Iterator[FileUse]:
     yield _file("evidence frame numbers by id", folder / "named.json", named.read_text(), use_rated)
     yield _file("evidence frame lists", folder / "lists.json", [[5, 11, 40]] * 4, use_rated)
     use_rates = partial(_command, "bench", "evidence", str(own), "--selections", str(named), "--fps-from")
-    yield _file("evidence frame rates", folder / "rates.json", {"0.mp4": 5, "1.mp4": {"fps": 5.0}}, use_rates)
+    yield _file("evidence frame rates", folder / "rates.json", {"0.mp4": 5, "1.mp4": 5.0}, use_rates)
     use_scenes = partial(_command, "bench", "evidence", str(own), "--selections", str(listed), "--scenes")
     scenes = "id,scene_id,start,end\n0-A,1,0:01,0:03\n0-A,2,5,6\n1-B,1,1.5,00:00:04\n"
     yield _file("scenes", folder / "scenes.csv", scenes, use_scenes)

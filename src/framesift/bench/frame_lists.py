@@ -22,7 +22,6 @@ from framesift.errors import InputError
 IDS = ("id", "question_id", "q_uid", "uid")
 TIMES = ("times_s", "frame_timestamps", "timestamps_used")  # ours, KFS-Bench, ToolMerge
 NUMBERS = ("keyframe_indices", "frame_idx")  # WFS-SB, TSPO
-VIDEOS = ("video_id", "videoID", "video", "video_path", "video_name")
 # Annotated durations are rounded, and the last frame may begin a little past them.
 PAST_END_S = 1.0
 MAX_FPS = 1000.0
@@ -76,30 +75,19 @@ def read_selections(
 
 
 def read_frame_rates(path: str | os.PathLike[str], items: Sequence[Item]) -> dict[str, float]:
-    """Read frames per second by video id, for all videos of an annotation that the file has.
+    """Read frames per second by video id: {"VIDEO": 25, …}.
 
-    {"VIDEO": 25, …}, or rows with `fps` and the name of a video or question; or AKS's published list, whose numbers
-    have a common step in each video: the whole part of the rate.
+    Or AKS's published list for all questions of an annotation, whose numbers have a common step in each video: the
+    whole part of the rate.
     """
     value = _read_json(Path(path))
-    if isinstance(value, list) and value and all(isinstance(part, list) for part in value):
+    if isinstance(value, list):
         return _rates_from_steps(_read_entries(Path(path), [item.id for item in items]), items)
-    videos = _video_ids(items)
-    rates = {}
-    count = 0
-    for count, (key, row) in enumerate(_pairs(value), 1):
-        location = f"{path}, entry {count}"
-        names = [key] if key is not None else []
-        rate = row
-        if isinstance(row, Mapping):
-            names += [read_field(row, field, Name, location, None) for field in (*VIDEOS, *IDS)]
-            rate = read_field(row, "fps", Any, location)
-        video = next((videos[name] for name in names if name in videos), None)
-        if video is not None:
-            rates[video] = _checked_rate(read_value(Seconds, rate, f"{location}: fps"), location)
-    if not rates:
-        raise InputError(f"none of the {count} entries of {path} is a video or question of the annotation")
-    return rates
+    rates: dict[str, float] = read_value(dict[str, Seconds], value, str(path))
+    known = {item.video_id for item in items}
+    if not known & set(rates):
+        raise InputError(f"none of the {len(rates)} entries of {path} is a video of the annotation")
+    return {video: _checked_rate(rate, f"{path}: {video}") for video, rate in rates.items() if video in known}
 
 
 def count_past_end(items: Iterable[Item], times_s: Mapping[str, Sequence[float]]) -> int:
@@ -150,8 +138,12 @@ def _times(entry: _Entry, item: Item, fps: FrameRates | None) -> list[float]:
 def _read_entries(path: Path, ids: Sequence[str]) -> dict[str, _Entry]:
     """The entries of a file by question."""
     value = _read_json(path)
-    pairs: Iterable[tuple[str | None, Any]] = _pairs(value)
-    if isinstance(value, list) and all(isinstance(part, list) for part in value):
+    pairs: Iterable[tuple[str | None, Any]]
+    if isinstance(value, Mapping):
+        pairs = value.items()
+    elif not all(isinstance(part, list) for part in value):
+        pairs = ((None, row) for row in value)
+    else:
         if len(value) != len(ids):
             raise InputError(
                 f"{path} has {len(value)} lists of frames without ids for {len(ids)} questions; expected one for each, "
@@ -172,10 +164,6 @@ def _read_entries(path: Path, ids: Sequence[str]) -> dict[str, _Entry]:
     return entries
 
 
-def _pairs(value: Any) -> Iterable[tuple[str | None, Any]]:
-    return value.items() if isinstance(value, Mapping) else ((None, row) for row in value)
-
-
 def _read_json(path: Path) -> Any:
     """A list or an object of a JSON file; the rows of any other annotation file."""
     if path.suffix.lower() != ".json":
@@ -191,13 +179,6 @@ def _rates_from_steps(entries: Mapping[str, _Entry], items: Sequence[Item]) -> d
     for item in items:
         steps[item.video_id] = math.gcd(steps.get(item.video_id, 0), *entries[item.id].numbers)
     return {video: _BROADCAST_FPS.get(step, float(step)) for video, step in steps.items() if step in _PLAUSIBLE_STEPS}
-
-
-def _video_ids(items: Sequence[Item]) -> dict[str, str]:
-    """The video id by each name that a file may use for it: that of a question, of the video's file, or its own."""
-    names = [(item.id, item.video_id) for item in items]
-    names += [(name, item.video_id) for item in items for name in (item.video.name, item.video.stem)]
-    return dict(names) | {item.video_id: item.video_id for item in items}
 
 
 def _checked_rate(fps: float, location: str) -> float:
