@@ -84,8 +84,8 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
     skipped = terminalreporter.stats.get("skipped", [])
     reasons = Counter(report.longrepr[2].removeprefix("Skipped: ") for report in skipped)
     if reasons:
-        parts = "; ".join(f"{count} for {reason}" for reason, count in reasons.most_common())
-        terminalreporter.write_line(f"{len(skipped)} tests left out: {parts}")
+        parts = "; ".join(f"{count} – {reason}" for reason, count in reasons.most_common())
+        terminalreporter.write_line(f"tests left out: {parts}")
     for file in sorted(repository_files() - FILES_BEFORE):
         terminalreporter.write_line(f"new in the repository, where tests leave nothing: {file}", red=True)
 

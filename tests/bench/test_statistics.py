@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from framesift.bench.statistics import difference_interval, holm, mcnemar, share_interval
 
@@ -21,7 +22,6 @@ def test_mcnemar_is_the_two_sided_binomial_test(first, second):
 
 
 def test_mcnemar_agrees_with_scipy_on_many_questions():
-    stats = pytest.importorskip("scipy.stats")
     assert mcnemar(900, 1100) == pytest.approx(stats.binomtest(900, 2000).pvalue)
     assert 0 < mcnemar(2000, 3000) < 1e-40
 

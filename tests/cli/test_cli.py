@@ -206,7 +206,6 @@ def test_version_is_printed(capsys):
 
 
 def test_completion_script_knows_commands_flags_and_choices(capsys):
-    pytest.importorskip("shtab", reason="pip install 'framesift[completion]'")
     assert main(["--print-completion", "bash"]) == 0
     script = capsys.readouterr().out
     assert all(word in script for word in ("selectors", "--engine", "local"))

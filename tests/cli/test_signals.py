@@ -143,7 +143,6 @@ def test_work_is_said_to_be_kept_only_where_it_is(arguments, sentence, site, mon
 
 
 def test_sigterm_ends_a_server_that_is_starting():
-    pytest.importorskip("fastapi", reason="pip install 'framesift[serve]'")
     command = [sys.executable, "-c", SIGNAL_SWALLOWED, "serve", "--port", "0"]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
     assert (ended.returncode, ended.stderr) == (143, f"{STOPPED}\n")

@@ -2,6 +2,7 @@
 
 import json
 
+import pyarrow.parquet as parquet
 import pytest
 
 import framesift as fs
@@ -117,7 +118,6 @@ def test_whole_video_has_no_warnings_and_notes_are_not_warnings(run, run_json, w
 
 
 def test_corpus_index_warns_again_about_a_finished_video_and_in_the_manifest(run, video, whole, warning, place):
-    parquet = pytest.importorskip("pyarrow.parquet", reason="framesift[corpus]")
     command = ["corpus", "index", video, whole, "--workers", "1", "--manifest", "m.parquet"]
     for _ in range(2):
         assert run(*command).err.count(f"warning: {video}: {warning}\n") == 1

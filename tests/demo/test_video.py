@@ -2,12 +2,9 @@
 
 import av
 import numpy as np
-import pytest
 
 from framesift.demo import video as sample
 from framesift.demo.story import SCENES, SampleScene
-
-pytest.importorskip("skimage", reason="the photographs come with scikit-image: pip install 'framesift[offline]'")
 
 
 def brightness(scenes, folder, monkeypatch):

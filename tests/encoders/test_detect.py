@@ -15,9 +15,6 @@ from helpers.encoders import GridEncoder
 from helpers.strict_server import StrictServer
 from helpers.tiny_checkpoints import TOWER, image_processor, save_clip_tokenizer
 
-for module in ("torch", "transformers", "PIL"):
-    pytest.importorskip(module, reason=f"{module} comes with framesift[siglip]")
-
 PHRASES = ["a cat", "the red house", "dog"]
 
 
@@ -94,7 +91,6 @@ def test_another_kind_of_model_is_refused(folder, tmp_path):
 
 
 def test_absent_weights_name_the_command(monkeypatch, tmp_path):
-    pytest.importorskip("huggingface_hub", reason="huggingface_hub comes with framesift[siglip]")
     monkeypatch.setattr("huggingface_hub.try_to_load_from_cache", lambda *_: None)
     with pytest.raises(FramesiftError, match="framesift pull google/owlv2-base-patch16-ensemble"):
         detect.load("owlv2")

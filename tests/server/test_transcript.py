@@ -1,12 +1,8 @@
 """A video's text: over HTTP, as subtitle files, and as the page's transcript."""
 
-import pytest
-
 from framesift.text.subtitles import read_events
 from framesift.text.subtitles.timed_blocks import to_srt, to_vtt
 from framesift.types import Event
-
-pytest.importorskip("onnxruntime", reason="the server runs the offline encoder: pip install 'framesift[offline]'")
 
 
 def test_written_subtitles_are_read_back(tmp_path):

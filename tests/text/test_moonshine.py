@@ -15,7 +15,7 @@ from framesift.errors import FramesiftError, InputError
 from framesift.text import moonshine
 from framesift.text.speech import recognise
 from framesift.video.audio import RATE
-from helpers.sounds import needs_moonshine, noise, voice, write_sound
+from helpers.sounds import noise, voice, write_sound
 
 TWO_CITIES = """It was the best of times, it was the worst of times, it was the age of wisdom, it was the age of
 foolishness, it was the epoch of belief, it was the epoch of incredulity, it was the season of light, it was the
@@ -53,7 +53,6 @@ def spoken(tmp_path_factory):
     return SimpleNamespace(events=events, children=children, calls=calls, again_s=20.0 + len(voiced) / RATE + 20.0)
 
 
-@needs_moonshine
 def test_moonshine_recognises_the_words_as_sentence_like_events(spoken):
     first = [event for event in spoken.events if event.start_s < spoken.again_s - 1]
     text = " ".join(event.text for event in first).lower()
@@ -62,7 +61,6 @@ def test_moonshine_recognises_the_words_as_sentence_like_events(spoken):
     assert all(event.start_s < event.end_s <= 30.0 and event.end_s - event.start_s <= 7.5 for event in first)
 
 
-@needs_moonshine
 def test_speech_starts_where_it_is_audible_in_the_video(spoken):
     """Also where the audio begins later than the video, and after a pause."""
     voiced = np.abs(voice()[: 4 * RATE])
@@ -72,27 +70,23 @@ def test_speech_starts_where_it_is_audible_in_the_video(spoken):
     assert "tried" in again.text.lower()
 
 
-@needs_moonshine
 def test_each_block_has_a_process_of_its_own_and_none_is_left_running(spoken):
     assert len(spoken.children) == 3  # of two blocks, and the one that was ready for a third
     assert all(child.poll() is not None for child in spoken.children)
 
 
-@needs_moonshine
 def test_progress_ends_at_the_duration(spoken):
     done = [done for _, done, _ in spoken.calls]
     assert done == sorted(done)
     assert spoken.calls[-1][1:] == pytest.approx((54.0, 54.0), abs=0.2)
 
 
-@needs_moonshine
 def test_crash_of_moonshine_is_an_error(tmp_path, monkeypatch):
     monkeypatch.setattr(moonshine.sys, "executable", "false" if os.name == "posix" else sys.executable)
     with pytest.raises(FramesiftError, match="the speech engine moonshine stopped"):
         recognise_samples(tmp_path, voice())
 
 
-@needs_moonshine
 def test_moonshine_rejects_languages_other_than_english(tmp_path):
     with pytest.raises(InputError, match="supports only English"):
         recognise(write_sound(tmp_path / "a.wav", np.zeros(RATE)), engine="moonshine", language="de")
@@ -139,7 +133,6 @@ def test_piece_in_which_the_model_loops_is_recognised_in_halves():
 
 
 @pytest.mark.slow
-@needs_moonshine
 def test_narration_is_recognised_without_repeated_words(tmp_path):
     events = recognise_samples(tmp_path, voice("two_cities.wav"))
     assert all(a.end_s <= b.start_s for a, b in itertools.pairwise(events))

@@ -6,16 +6,11 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
-from framesift._utils.optional import is_installed
 from framesift.errors import MissingExtra
 from framesift.text import ocr
 from framesift.text.ocr import ScreenLine, join_rows, read_screen
 
 WIDTH, HEIGHT = 480, 270
-needs_ocr = pytest.mark.skipif(
-    not is_installed("rapidocr", "onnxruntime"),
-    reason="screen text needs rapidocr: pip install 'framesift[screentext]'",
-)
 
 
 def draw_frame(*texts, shade=40, size=22):
@@ -41,7 +36,6 @@ def triples(events):
     return [(event.start_s, event.end_s, event.text) for event in events]
 
 
-@needs_ocr
 def test_each_burned_in_subtitle_is_one_event_from_its_first_to_its_last_appearance():
     lines = ["You broke my heart", "The world has changed"]
     frames = [subtitle(line, shade=40 + 30 * k) for line in lines for k in range(2)]
@@ -50,20 +44,17 @@ def test_each_burned_in_subtitle_is_one_event_from_its_first_to_its_last_appeara
     assert {event.source for event in events} == {"screen"}
 
 
-@needs_ocr
 def test_subtitle_of_two_lines_is_one_event():
     shown = draw_frame((None, 204, "You have your robotics"), (None, 232, "and I want to go to space"))
     assert triples(read_all([shown])) == [(0, 0, "You have your robotics and I want to go to space")]
 
 
-@needs_ocr
 def test_changed_line_in_an_otherwise_unchanged_frame_is_read():
     events = read_all([subtitle("Two minutes left")] * 3 + [subtitle("Speed up please")])
     assert triples(events) == [(0, 2, "Two minutes left"), (3, 3, "Speed up please")]
 
 
 @pytest.mark.slow
-@needs_ocr
 def test_permanent_logo_is_dropped():
     logo = (360, 8, "ACME TV")
     frames = [draw_frame(logo, shade=20 + 25 * k) for k in range(6)]
@@ -71,18 +62,15 @@ def test_permanent_logo_is_dropped():
     assert [event.text for event in read_all(frames)] == ["There she is"]
 
 
-@needs_ocr
 def test_the_only_slide_of_a_still_video_is_an_event():
     assert [event.text for event in read_all([draw_frame((20, 8, "Lecture three"))] * 8)] == ["Lecture three"]
 
 
-@needs_ocr
 def test_frames_without_text_give_no_events():
     noise = np.random.default_rng(0).integers(0, 255, (HEIGHT, WIDTH, 3), dtype=np.uint8)
     assert read_all([draw_frame(), noise]) == []
 
 
-@needs_ocr
 def test_models_come_from_the_wheel_without_a_download(monkeypatch):
     def refuse(*args, **kwargs):
         raise AssertionError("a connection was opened")
@@ -91,7 +79,6 @@ def test_models_come_from_the_wheel_without_a_download(monkeypatch):
     assert [event.text for event in read_all([subtitle("This is Celia")])] == ["This is Celia"]
 
 
-@needs_ocr
 def test_progress_ends_at_the_last_frame():
     calls = []
     read_all([draw_frame()] * 3, progress=lambda stage, done, total: calls.append((done, total)))

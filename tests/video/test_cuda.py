@@ -4,6 +4,7 @@ import logging
 
 import numpy as np
 import pytest
+import torch
 
 import framesift as fs
 from framesift.cli.doctor import examine
@@ -16,7 +17,6 @@ from framesift.video.frames import sample
 from helpers.clips import Clip
 from helpers.encoders import GridEncoder
 
-torch = pytest.importorskip("torch")
 X264 = {"crf": "20", "preset": "veryfast", "bf": "2", "g": "12"}
 
 

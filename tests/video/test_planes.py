@@ -6,6 +6,7 @@ from itertools import product
 import av
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 
 from framesift.video.blank import is_blank, small_picture
@@ -13,7 +14,6 @@ from framesift.video.colour import FrameConverter, Orientation, read_orientation
 from framesift.video.cuda import reduce_images, shrink_images
 from framesift.video.planes import PlaneConverter, PlaneLayout
 
-torch = pytest.importorskip("torch")
 BITS = {"yuv420p": 8, "yuvj420p": 8, "yuv420p10le": 10}
 # Levels: libswscale rounds coarsely where it resizes to an even width, and 10 bits.
 MEAN, MOST = 2.5, 6
