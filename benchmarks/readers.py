@@ -84,21 +84,21 @@ class RandomReader(LocalReader):
         torch.manual_seed(0)
         torch.set_default_dtype(torch.bfloat16)
         with torch.device("cuda"):
-            self._model = make({token: words.convert_tokens_to_ids(token) for token in SPECIALS}).eval()
+            self.model = make({token: words.convert_tokens_to_ids(token) for token in SPECIALS}).eval()
         torch.set_default_dtype(torch.float32)
         if kind == llava_reader.KIND:
             if self.source == "llava-video-7b":
-                llava_reader.break_rows(self._model)
-            self._inputs = llava_reader.LlavaInputs(transformers, words, self._model)
+                llava_reader.break_rows(self.model)
+            self.inputs = llava_reader.LlavaInputs(transformers, words, self.model)
             return
         with tempfile.TemporaryDirectory() as folder:
             words.save_pretrained(folder)
-            self._model.config.save_pretrained(folder)
+            self.model.config.save_pretrained(folder)
             name, settings = IMAGES[kind]
             getattr(transformers, name)(**settings).save_pretrained(folder)
             (Path(folder) / "processor_config.json").write_text('{"image_seq_len": 81}', encoding="utf-8")
             limits = self.frame_max_pixels, self.frame_tokens
-            self._inputs = ProcessorInputs(transformers, Path(folder), kind, limits)
+            self.inputs = ProcessorInputs(transformers, Path(folder), kind, limits)
 
 
 def qwen(ids):

@@ -8,7 +8,7 @@ from framesift import corpus
 from framesift._utils.machine import usable_cores
 from framesift.batch.executors import Execution
 from framesift.batch.executors.local import default_workers, worker_environment
-from framesift.batch.executors.ray import _actor_resources, _is_reachable
+from framesift.batch.executors.ray import actor_resources, is_reachable
 from framesift.errors import OptionError
 from helpers.encoders import GridEncoder
 
@@ -24,7 +24,7 @@ CLUSTERS = [
 
 def test_actors_divide_cores_and_gpus():
     for cluster, workers, tasks, expected in CLUSTERS:
-        assert _actor_resources(cluster, workers, tasks) == expected
+        assert actor_resources(cluster, workers, tasks) == expected
 
 
 def test_workers_are_spread_over_gpus_and_share_cores(monkeypatch):
@@ -42,8 +42,8 @@ def test_default_workers_fit_into_memory(monkeypatch):
 def test_closed_port_is_not_reachable():
     with socket() as unused:
         unused.bind(("127.0.0.1", 0))  # and does not listen
-        assert not _is_reachable(f"127.0.0.1:{unused.getsockname()[1]}")
-    assert _is_reachable("auto")
+        assert not is_reachable(f"127.0.0.1:{unused.getsockname()[1]}")
+    assert is_reachable("auto")
 
 
 def test_other_processes_reject_python_objects(tmp_path):

@@ -42,7 +42,7 @@ def test_vectors_are_close_to_those_of_the_float32_original(sentences, original)
 @given(text=st.text(max_size=40))
 @settings(max_examples=examples(100))
 def test_tokens_are_those_of_the_original(sentences, original_tokenizer, text):
-    assert sentences._tokenizer.encode(text).ids == original_tokenizer.encode(text).ids
+    assert sentences.tokenizer.encode(text).ids == original_tokenizer.encode(text).ids
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +68,7 @@ def test_pieces_are_within_the_limit_and_keep_every_word(sentences):
     text = "the cat sits on a mat near the old tree " * 60
     pieces = sentences.split_text(text)
     assert " ".join(pieces).split() == text.split()
-    assert max(len(sentences._tokenizer.encode(piece).ids) for piece in pieces) <= minilm.LIMIT
+    assert max(len(sentences.tokenizer.encode(piece).ids) for piece in pieces) <= minilm.LIMIT
 
 
 def test_unknown_text_encoder_lists_minilm():

@@ -52,7 +52,7 @@ def test_image_vector_is_independent_of_the_batch_and_of_the_kind_of_image(encod
 
 def test_network_matches_the_original_in_torch(encoder, photographs):
     plain = efficientnet_lite_pytorch.EfficientNet.from_name(efficientnet.NAME)
-    plain.load_state_dict(torch.load(offline._network_file(), weights_only=True))
+    plain.load_state_dict(torch.load(offline.network_file(), weights_only=True))
     square = photographs["cat"][:300, :300]
     pixels = np.asarray(Image.fromarray(square).resize((224, 224), resample=3, reducing_gap=3.0))
     with torch.no_grad():

@@ -75,7 +75,7 @@ def test_pieces_are_within_the_limit_and_keep_every_word(encoder):
     pieces = encoder.split_text(text)
     assert len(pieces) > 1
     assert " ".join(pieces).split() == text.split()
-    assert max(encoder._count_tokens(piece) for piece in pieces) <= encoder.text_limit
+    assert max(encoder.count_tokens(piece) for piece in pieces) <= encoder.text_limit
 
 
 def change_weights(folder):
@@ -144,6 +144,6 @@ def test_batches_grow_with_free_memory(monkeypatch):
     sizes = []
     for free in (2**20, 2**28, 2**40):
         monkeypatch.setattr(siglip, "free_memory", lambda free=free: free)
-        sizes.append(siglip._batch_size(None, "cpu", Vision, 384))
+        sizes.append(siglip.fitting_batch(None, "cpu", Vision, 384))
     assert sizes[0] == 1
     assert sizes == sorted(sizes) and sizes[-1] > 1

@@ -57,16 +57,14 @@ def test_frames_are_written_as_a_video_by_the_processor(reader_of, exhibit, ques
     model = reader_of(name)
     prompt = compose(exhibit, question, "none", time_format=name)
     inputs = model.prepare(prompt)
-    before, after = model._inputs._before, model._inputs._after
-    expected = model._inputs.tokenizer(
-        before + video_text(name, inputs) + prompt.text + after, add_special_tokens=False
-    )
+    before, after = model.inputs._before, model.inputs._after
+    expected = model.inputs.tokenizer(before + video_text(name, inputs) + prompt.text + after, add_special_tokens=False)
     assert inputs["input_ids"][0].tolist() == expected["input_ids"]
 
 
 def test_converted_llava_video_is_known_by_its_name(folders, tmp_path):
     shutil.copytree(folders["llava-onevision"], tmp_path / "LLaVA-Video-7B-Qwen2-hf")
-    assert LocalReader(str(tmp_path / "LLaVA-Video-7B-Qwen2-hf"), device="cpu")._model.breaks_rows
+    assert LocalReader(str(tmp_path / "LLaVA-Video-7B-Qwen2-hf"), device="cpu").model.breaks_rows
 
 
 def test_model_of_no_family_gets_images_by_its_own_processor(reader_of, exhibit, question):
@@ -74,7 +72,7 @@ def test_model_of_no_family_gets_images_by_its_own_processor(reader_of, exhibit,
     answer = model.answer(exhibit, question, "aligned")
     assert answer.frames_as == "images" and answer.time_format == "clock"
     inputs = model.prepare(compose(exhibit, fs.Question("<image> what?"), "none"))
-    image = model._inputs.tokenizer.convert_tokens_to_ids("<image>")
+    image = model.inputs.tokenizer.convert_tokens_to_ids("<image>")
     assert int((inputs["input_ids"] == image).sum()) == 5 * 25  # the token in the question is none
 
 
@@ -90,7 +88,7 @@ def test_template_that_moves_images_to_the_front_keeps_each_frame_after_its_time
         "{% for part in messages[0]['content'] if part['type'] == 'text' %}{{ part['text'] }}{% endfor %}"
     )
     model = LocalReader(str(copy), device="cpu")
-    text = model._inputs.tokenizer.decode(model.prepare(compose(exhibit, question, "none"))["input_ids"][0])
+    text = model.inputs.tokenizer.decode(model.prepare(compose(exhibit, question, "none"))["input_ids"][0])
     assert "Frame 2 [0:00:03.000]:<image>" in text
 
 
@@ -119,5 +117,5 @@ def test_older_template_file_is_read(copy, exhibit, question):
     template = "<{{ messages[0]['content'][0]['text'] }}|"
     (copy / "chat_template.json").write_text(json.dumps({"chat_template": template}))
     model = LocalReader(str(copy), device="cpu")
-    text = model._inputs.tokenizer.decode(model.prepare(compose(exhibit, question, "none"))["input_ids"][0])
+    text = model.inputs.tokenizer.decode(model.prepare(compose(exhibit, question, "none"))["input_ids"][0])
     assert text.startswith("<Frame 1 ") and text.endswith("|")

@@ -28,7 +28,7 @@ def reader(family, reader_of):
 
 
 def count(inputs, reader, *tokens):
-    numbers = reader._inputs.tokenizer.convert_tokens_to_ids(list(tokens))
+    numbers = reader.inputs.tokenizer.convert_tokens_to_ids(list(tokens))
     return int(sum((inputs["input_ids"] == number).sum() for number in numbers))
 
 
@@ -42,7 +42,7 @@ def test_every_family_generates_a_reply(reader, family, exhibit, question):
 def test_logits_depend_on_the_images(reader, exhibit, question):
     model = reader()
     first, second = (
-        model._model(**model.prepare(compose(exhibit, question, mode))).logits[0, -1] for mode in ("none", "aligned")
+        model.model(**model.prepare(compose(exhibit, question, mode))).logits[0, -1] for mode in ("none", "aligned")
     )
     assert not first.equal(second)
 
@@ -64,7 +64,7 @@ def test_out_of_memory_is_one_sentence(reader_of, exhibit, question, monkeypatch
         raise torch.cuda.OutOfMemoryError
 
     model = reader_of("llava-onevision")
-    monkeypatch.setattr(model._model, "generate", full)
+    monkeypatch.setattr(model.model, "generate", full)
     with pytest.raises(ReaderError, match="5 frames do not fit into the GPU's memory"):
         model.answer(exhibit, question, "aligned")
 
@@ -79,7 +79,7 @@ def test_out_of_memory_is_one_sentence(reader_of, exhibit, question, monkeypatch
 def test_llava_has_one_line_of_times_and_others_a_caption_for_each_frame(reader_of, exhibit, question, name, expected):
     model = reader_of(name)
     inputs = model.prepare(compose(exhibit, question, "aligned"))
-    assert expected in model._inputs.tokenizer.decode(inputs["input_ids"][0])
+    assert expected in model.inputs.tokenizer.decode(inputs["input_ids"][0])
 
 
 def test_special_tokens_in_a_question_are_not_encoded_as_such(reader, exhibit):
@@ -87,7 +87,7 @@ def test_special_tokens_in_a_question_are_not_encoded_as_such(reader, exhibit):
     model = reader()
     plain = model.prepare(compose(exhibit, fs.Question("what?", ["x", "y"]), "none"))
     risky = model.prepare(compose(exhibit, question, "none"))
-    for token in model._inputs.tokenizer.get_added_vocab():
+    for token in model.inputs.tokenizer.get_added_vocab():
         assert count(risky, model, token) == count(plain, model, token)
 
 
@@ -117,16 +117,16 @@ def test_llava_video_ends_every_row_with_a_line_break(reader_of, exhibit, questi
     inputs = model.prepare(compose(exhibit, question, "none"))
     assert count(inputs, model, "<video>") == 5 * 3 * (3 + 1)
     patches = torch.randn(5, 5 * 5, 32, generator=torch.Generator().manual_seed(0))
-    rows = model._model.model.apply_pooling(patches).view(5, 3, 4, -1)
-    newline = model._model.model.image_newline
+    rows = model.model.model.apply_pooling(patches).view(5, 3, 4, -1)
+    newline = model.model.model.image_newline
     assert bool((rows[:, :, 3] == newline).all()) and not bool((rows[:, :, 2] == newline).any())
 
 
 def test_llava_video_weights_are_mapped_by_name(reader_of):
     model = reader_of("llava-video")
-    ids = {"<image>": model._model.config.image_token_id, "<video>": model._model.config.video_token_id}
+    ids = {"<image>": model.model.config.image_token_id, "<video>": model.model.config.video_token_id}
     expected = tiny_readers.llava(ids).state_dict()
-    weights = model._model.state_dict()
+    weights = model.model.state_dict()
     assert weights.keys() == expected.keys()
     assert all(weights[name].equal(expected[name]) for name in weights)
 

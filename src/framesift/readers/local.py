@@ -94,7 +94,7 @@ class LocalReader:
         # LLaVA-Video has the model type of other models, but its name says what it is.
         self._family_names = CHECKPOINTS.get(self.source, self.source), str(config.get("model_type", ""))
         with no_progress_bar(self._transformers):
-            self._model, self._inputs = self._load(folder, config, device)
+            self.model, self.inputs = self._load(folder, config, device)
         self._lock = Lock()
 
     def answer(self, exhibit: "Exhibit", question: Question, text_mode: str) -> Answer:
@@ -124,33 +124,33 @@ class LocalReader:
             reader=self.name,
             text_mode=text_mode,
             time_format=time_format,
-            frames_as=self._inputs.frames_as,
+            frames_as=self.inputs.frames_as,
         )
 
     def prepare(self, prompt: Prompt) -> dict[str, Any]:
         """Build the model's inputs for a prompt, on its device."""
-        device, dtype = self._model.device, self._model.dtype
+        device, dtype = self.model.device, self.model.dtype
         return {
             name: tensor.to(device, dtype if tensor.is_floating_point() else None)
-            for name, tensor in self._inputs.build(prompt).items()
+            for name, tensor in self.inputs.build(prompt).items()
         }
 
     def _generate(self, inputs: dict[str, Any], limit: int) -> tuple[str, int, bool]:
         """The reply, its tokens, and whether it was ended by their limit."""
-        own = self._model.generation_config.eos_token_id
-        ends = [self._inputs.tokenizer.eos_token_id, *(own if isinstance(own, list) else [own])]
+        own = self.model.generation_config.eos_token_id
+        ends = [self.inputs.tokenizer.eos_token_id, *(own if isinstance(own, list) else [own])]
         ends = [end for end in dict.fromkeys(ends) if end is not None]
         # Overrides the checkpoint's sampling settings, of which transformers would warn that they are unused.
         greedy = {"do_sample": False, "temperature": None, "top_p": None, "top_k": None}
-        generated = self._model.generate(
+        generated = self.model.generate(
             **inputs, **greedy, max_new_tokens=limit, eos_token_id=ends, pad_token_id=ends[0]
         )[0][inputs["input_ids"].shape[1] :]
         is_truncated = len(generated) >= limit and int(generated[-1]) not in ends
-        return self._inputs.tokenizer.decode(generated, skip_special_tokens=True), len(generated), is_truncated
+        return self.inputs.tokenizer.decode(generated, skip_special_tokens=True), len(generated), is_truncated
 
     def _check_length(self, tokens: int, frames: int) -> None:
         """Reject a prompt beyond the model's context, where it generates nonsense without an error."""
-        config = self._model.config
+        config = self.model.config
         most = getattr(config.get_text_config(), "max_position_embeddings", tokens)
         if tokens > most:
             raise ReaderError(

@@ -164,14 +164,14 @@ def _without_overlaps(segments: Iterable[tuple[float, float]], samples: Array) -
     return apart
 
 
-def _recognise(model: Any, samples: Array, first: int, last: int) -> Iterator[tuple[str, float, float]]:
+def recognise_piece(model: Any, samples: Array, first: int, last: int) -> Iterator[tuple[str, float, float]]:
     """Yield the text, start and duration of a piece, or of its halves if the model repeats itself on the whole."""
     lines = model.transcribe_without_streaming(samples[first:last], RATE).lines
     text = " ".join(line.text for line in lines)
     middle = first + quietest_cut(samples[first : first + (last - first) * 2 // 3])
     if repeats_itself(text) and last - first >= MIN_LOOP_S * RATE and first < middle < last:
-        yield from _recognise(model, samples, first, middle)
-        yield from _recognise(model, samples, middle, last)
+        yield from recognise_piece(model, samples, first, middle)
+        yield from recognise_piece(model, samples, middle, last)
     else:
         yield text, first / RATE, (last - first) / RATE
 
@@ -187,7 +187,7 @@ def _transcribe_once(folder: str, samples_in: BinaryIO, json_out: BinaryIO) -> N
     samples = np.frombuffer(samples_in.read(), dtype="<f4")
     found = voice.transcribe_without_streaming(samples, RATE).lines
     pieces = speech_pieces([(line.start_time, line.start_time + line.duration) for line in found], samples)
-    lines = [line for first, last in pieces for line in _recognise(model, samples, first, last)]
+    lines = [line for first, last in pieces for line in recognise_piece(model, samples, first, last)]
     json_out.write(json.dumps(lines).encode())
     json_out.flush()
 

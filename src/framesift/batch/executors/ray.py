@@ -67,7 +67,7 @@ class RayExecutor(Executor):
         context.enable_progress_bars = False  # the command shows its own
         context.max_errored_blocks = -1  # a lost block is resubmitted in the next round; the others continue
         rows = [{"task": json.dumps({"tries": tries.get(task.name, 0), "task": asdict(task)})} for task in tasks]
-        actors, resources = _actor_resources(ray.cluster_resources(), self.workers, len(tasks))
+        actors, resources = actor_resources(ray.cluster_resources(), self.workers, len(tasks))
         flow = ray.data.from_items(rows, override_num_blocks=min(len(rows), MAX_BLOCKS)).map(
             SupervisorActor,
             fn_constructor_args=(spec.name, dict(spec.settings), asdict(limits)),
@@ -105,7 +105,7 @@ class SupervisorActor:
         return {"events": json.dumps(reported), "aborted": aborted}
 
 
-def _actor_resources(resources: Mapping[str, float], workers: int | None, tasks: int) -> tuple[int, dict[str, float]]:
+def actor_resources(resources: Mapping[str, float], workers: int | None, tasks: int) -> tuple[int, dict[str, float]]:
     """How many actors, and the resources of each: with GPUs, the cores are divided among the actors that hold one.
 
     Without GPUs, an actor holds one core.
@@ -118,7 +118,7 @@ def _actor_resources(resources: Mapping[str, float], workers: int | None, tasks:
     return count, {"num_cpus": max(1.0, float(int(cores / wanted))), "num_gpus": min(1.0, gpus / wanted)}
 
 
-def _is_reachable(address: str) -> bool:
+def is_reachable(address: str) -> bool:
     """Whether something listens at the address; Ray itself would retry for minutes."""
     host, _, port = address.removeprefix("ray://").rpartition(":")
     if not port.isdigit():  # "auto" and the like
@@ -134,7 +134,7 @@ def _connect(ray: Any, address: str | None) -> bool:
     """Connect to the cluster, or start one on this machine; returns whether to shut it down afterwards."""
     if ray.is_initialized():
         return False
-    if address and not _is_reachable(address):
+    if address and not is_reachable(address):
         raise FramesiftError(f"the Ray cluster at {address} can't be reached: check that it runs, and the address")
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # its log would overwrite the progress bars
     logging.getLogger("ray").setLevel(logging.ERROR)
