@@ -2,6 +2,7 @@
 
 import doctest
 import inspect
+import pickle
 import pkgutil
 import subprocess
 import sys
@@ -27,6 +28,10 @@ def test_selectors_import_no_other_stage():
     names = loaded_by("import framesift; framesift.selectors()")
     stages = {name.split(".")[1] for name in names if name.startswith("framesift.")}
     assert stages == {"selection", "types", "errors", "_utils"}
+
+
+def test_functions_that_use_the_package_can_be_pickled():
+    assert pickle.loads(pickle.dumps(fs)) is fs  # noqa: S301
 
 
 def test_unknown_name_is_an_attribute_error():

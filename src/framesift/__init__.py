@@ -28,6 +28,10 @@ class _Package(ModuleType):
         if not (name in ("readers", "encoders") and isinstance(value, ModuleType)):
             super().__setattr__(name, value)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle as other modules are by Ray, Daft and Dask: functions that use this package go to their workers."""
+        return import_module, (self.__name__,)
+
 
 sys.modules[__name__].__class__ = _Package
 

@@ -125,7 +125,7 @@ def test_fiftyone_reads_the_moments_as_temporal_labels(saved):
     types = pytest.importorskip("fiftyone.types")
     importer = types.FiftyOneTemporalDetectionDataset().get_dataset_importer_cls()(str(saved / "fiftyone"))
     with importer:
-        ((path, _, label),) = importer
+        ((path, _, label, _),) = importer
     assert path.endswith("clip.mp4")
     assert [d.label for d in label.detections] == ["moment"] * 2 and label.detections[1]["text"] == TITLE
 

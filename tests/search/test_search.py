@@ -12,6 +12,7 @@ from safetensors.numpy import load_file
 import framesift as fs
 from framesift.cli import main
 from framesift.errors import InputError
+from framesift.search.export import export
 from framesift.search.report import write_report
 from framesift.search.search import FrameVectors, Hit, match_note, search
 from framesift.store.store import IndexKey, Store, StoredCandidates
@@ -279,3 +280,30 @@ def test_report_replaces_no_other_file(tmp_path):
     assert (tmp_path / "video.mp4").read_bytes() == b"dear"
     for query in ("red", "blue"):
         assert query in write_report(query, [], tmp_path / "r.html").read_text()
+
+
+def test_the_export_has_a_row_per_candidate_with_its_text(tmp_path):
+    duckdb = pytest.importorskip("duckdb")
+    store = Store(tmp_path / "store")
+    for k in range(2):
+        save(store, k, blank=[3])
+    save_events(store, 1, Event(2, 4, "A cup."), Event(4, 6, "Of tea."))
+    assert export(tmp_path / "v.parquet", encoder=ENCODER, store=store.root) == 80
+    rows = duckdb.read_parquet(str(tmp_path / "v.parquet")).fetchnumpy()
+    assert rows["fingerprint"].tolist() == [f"{k:032x}" for k in range(2) for _ in range(40)]
+    assert rows["video"][40] == "/videos/1.mp4" and rows["time_s"].tolist() == [*range(40)] * 2
+    assert rows["text"][42:47].tolist() == ["A cup.", "A cup.", "A cup.\nOf tea.", "Of tea.", "Of tea."]
+    assert rows["is_blank"].nonzero()[0].tolist() == [3, 43]
+    stored = np.concatenate([load_file(file)["frames"] for file in sorted(store.root.rglob("index.safetensors"))])
+    assert np.array_equal(np.stack(rows["vector"]), stored.astype(np.float32))
+
+
+def test_an_export_replaces_no_file_by_accident(tmp_path, capsys):
+    store, file = Store(tmp_path / "store"), tmp_path / "v.parquet"
+    save(store, 0)
+    file.write_bytes(b"mine")
+    with pytest.raises(InputError, match=r"already exists.*--force"):
+        export(file, encoder=ENCODER, store=store.root)
+    assert export(file, encoder=ENCODER, store=store.root, force=True) == 40
+    assert main(["corpus", "export", str(tmp_path / "v.csv"), "--store", str(store.root)]) == 2
+    assert "ends in .parquet" in capsys.readouterr().err

@@ -37,7 +37,7 @@ def add_commands(add: AddCommand) -> None:
 
     def add_one(name: str, run: RunCommand, summary: str, example: str) -> Parser:
         command = make_command(commands, name, run, summary, f"framesift corpus {name} {example}")
-        command.set_defaults(stored=name != "search")
+        command.set_defaults(stored=name not in ("search", "export"))
         return command
 
     summary = "index every video of a list, a directory or a pattern; resumes a run that was stopped"
@@ -73,6 +73,13 @@ def add_commands(add: AddCommand) -> None:
     add_settings(which, "encoder", "store")
     output.add_argument("--report", metavar="FILE", help="also write an HTML page with a thumbnail of each hit")
     search.finish("print the hits as JSON")
+
+    summary = "write the vectors, times and texts of all indexed videos as a Parquet file"
+    export = add_one("export", _export, summary, "vectors.parquet")
+    export.group("output").add_argument("file", metavar="FILE.parquet", help="the file to write")
+    export.group("output").add_argument("--force", action="store_true", help="replace the file")
+    add_settings(export.group("what to write"), "encoder", "store")
+    export.finish("print the number of rows as JSON")
 
 
 def _add_questions(command: Parser, *reading: str) -> None:
@@ -251,4 +258,17 @@ def _search(args: argparse.Namespace) -> int:
     print_video_warnings((hit.video, warning) for hit in hits for warning in hit.warnings)
     if report is not None:
         print(f"Report: {report}")
+    return 0
+
+
+def _export(args: argparse.Namespace) -> int:
+    from framesift.search.export import export
+
+    index = config_from(args).index
+    with ProgressBar(show=not args.json, unit=" videos") as bar:
+        rows = export(args.file, encoder=index.encoder, store=index.store, force=args.force, progress=bar)
+    if args.json:
+        print_json({"file": args.file, "rows": rows})
+    else:
+        print(f"{counted(rows, 'row')}: {printable(args.file)}")
     return 0

@@ -28,7 +28,7 @@ from framesift._utils.machine import usable_cores
 from framesift._utils.records import read_value
 from framesift._utils.settings import check_count
 from framesift.batch.journal import FOLDER
-from framesift.encoders.base import Encoder, encode_long_texts, fingerprint_of
+from framesift.encoders.base import Encoder, encode_long_texts
 from framesift.encoders.registry import get_encoder
 from framesift.errors import FramesiftError, InputError, OptionError, StoreError
 from framesift.indexing.index import IndexSettings
@@ -39,7 +39,6 @@ from framesift.store.store import (
     INDEX,
     PART,
     SAMPLING_RULES,
-    IndexKey,
     Store,
     StoredCandidates,
     cached_text_vectors,
@@ -121,6 +120,18 @@ def match_note(hits: Sequence[Hit]) -> str:
     return NOTHING_MATCHES if hits and not any(hit.stands_out for hit in hits) else ""
 
 
+def encoder_indexes(store: Store, encoder: "str | Encoder") -> tuple[str, list[Path]]:
+    """How the names of an encoder's indexes begin, of any sampling, and their folders; an error if there are none."""
+    key = IndexSettings(encoder).key("")
+    folders = sorted(store.root.glob(f"{'?' * 32}/{key.encoder_prefix}*"))
+    if not folders:
+        raise InputError(
+            f"{store.root} has no video indexed with {key.encoder}; index some with "
+            "`framesift corpus index`, or give another --store or --encoder"
+        )
+    return key.encoder_prefix, folders
+
+
 class _Search:
     """A text and the arguments of a search, and the indexes and events of a store that one encoder can search."""
 
@@ -129,14 +140,7 @@ class _Search:
     ) -> None:
         self.text, self.limit, self.window_s = text, limit, window_s
         self.store, self.model, self.videos = store, model, videos
-        # The folder's name up to the sampling: an index of any sampling can be searched.
-        self._prefix = IndexKey("", model.name, fingerprint_of(model), "", "", "").encoder_prefix
-        self._indexes = sorted(store.root.glob(f"{'?' * 32}/{self._prefix}*"))
-        if not self._indexes:
-            raise InputError(
-                f"{store.root} has no video indexed with {model.name}; index some with "
-                "`framesift corpus index`, or give another --store or --encoder"
-            )
+        self._prefix, self._indexes = encoder_indexes(store, model)
         self._vector = encode_long_texts(model, [text])
 
     def rank(self, kind: str) -> list[Hit]:
