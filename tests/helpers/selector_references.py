@@ -296,6 +296,39 @@ def kernel(x, y):
     return sum(np.exp(-distance / (2 * a)) for a in (0.125, 0.25, 0.5, 1.0, 2.0))
 
 
+def omp(evidence, budget):
+    """What is left of the query by least squares, anew at every step."""
+    frames, query = evidence.vectors.exact(), evidence.query
+    return by_what_is_left(evidence, budget, lambda chosen: frames @ residual(frames[chosen], query))
+
+
+def lddr(evidence, budget, power=1.0):
+    """What is left of every frame by least squares: the ratio of the determinants with it and without."""
+    frames, scaled = evidence.vectors.exact(), min_max(evidence.relevance.tolist())
+    weights = [(s if any(scaled) else 1.0) ** (2 * power) for s in scaled]
+
+    def gains(chosen):
+        return [w * float(np.square(residual(frames[chosen], f)).sum()) for w, f in zip(weights, frames, strict=True)]
+
+    return by_what_is_left(evidence, budget, gains)
+
+
+def by_what_is_left(evidence, budget, gains_of):
+    chosen: list[int] = []
+    while len(chosen) < min(budget, len(evidence)):
+        gains = list(gains_of(chosen))
+        pick = first_best([i for i in range(len(gains)) if i not in chosen], gains.__getitem__)
+        if gains[pick] <= TIE_TOLERANCE:
+            break
+        chosen.append(pick)
+    others = [i for i in descending(evidence.relevance.tolist()) if i not in chosen]
+    return sorted([*chosen, *others][: min(budget, len(evidence))])
+
+
+def residual(rows, target):
+    return target - rows.T @ np.linalg.lstsq(rows.T, target, rcond=None)[0] if len(rows) else target
+
+
 def wfs_sb(evidence, budget):
     """Peaks of the wavelet's detail by scanning, MMR over every frame."""
     scores, frames = evidence.relevance.tolist(), evidence.frames.tolist()
@@ -397,4 +430,6 @@ REFERENCES = {
     "vsi-lite": vsi_lite,
     "mdp3": mdp3,
     "wfs-sb": wfs_sb,
+    "omp": omp,
+    "lddr": lddr,
 }

@@ -55,6 +55,8 @@ def test_matches_the_reference_on_a_long_video(method):
         ("mdp3", {"segment_frames": 0}),
         ("mdp3", {"segment_frames": 20}),
         ("mdp3", {"segment_frames": 130}),
+        ("lddr", {"power": 0}),
+        ("lddr", {"power": 3}),
     ],
 )
 def test_options_match_the_reference(method, options):

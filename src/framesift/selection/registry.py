@@ -53,6 +53,7 @@ MODULES = (
     "wfs_sb",
     "qca",
     "adaptive_greedy",
+    "projection",
     "text",
     "vsi_lite",
     "looking.focus",

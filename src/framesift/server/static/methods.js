@@ -14,6 +14,8 @@ const METHODS = {
   "wfs-sb": "Cuts the video where its content changes and takes different frames of each part.",
   qca: "Each part of the video gets frames by how well it matches and how much changes in it.",
   "adaptive-greedy": "One frame at a time: the one that matches and adds most to those before it.",
+  omp: "One frame at a time: the one that shows most of what is left of the question.",
+  lddr: "Frames that match the question and share little with each other.",
   text: "Frames at which the words match the question.",
   "vsi-lite": "Adds up how well the picture and the subtitles match.",
   focus: "Looks at a few frames first, then at more where those match.",
