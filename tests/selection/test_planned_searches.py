@@ -92,6 +92,11 @@ def test_himu_selects_what_the_published_code_does(operator, frames):
     assert select("himu", himu_evidence(), 10, HIMU_LOOKUP, tree=TREES[operator]).indices == frames
 
 
+def test_himu_finds_text_that_was_read_on_one_frame():
+    evidence = shot_evidence(60, events=[fs.Event(17.0, 17.0, "EXIT", "screen")], event_scores=np.zeros(1))
+    assert select("himu", evidence, 1, make_lookup(events=1), tree=leaf("OCR", "exit")).indices == [17]
+
+
 def test_dig_selects_what_the_published_code_does():
     asked = []
 

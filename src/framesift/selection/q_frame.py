@@ -23,7 +23,7 @@ def q_frame(
     logarithm.
 
     Differs: the noise is seeded, so that a comparison can be repeated; the frames have one resolution in
-    place of three.
+    place of three, which go by the noisy rank.
     """
     probabilities = softmax(evidence.relevance, temperature)
     noise = -np.log(-np.log(np.random.default_rng(seed).random(len(evidence)) + EPSILON) + EPSILON)

@@ -92,7 +92,7 @@ def himu(
     Input: the question's words and a text encoder, events for speech and screen text, and a model that
     writes the tree, or the tree. Cost: one call (calls: the most); with a detector every frame is decoded. Streams:
     CLIP, the cosine with the frame; OVD, the detector's confidence, without a detector the cosine; ASR, the words
-    of events; OCR, those of events from the screen. Each is normalised by median and deviation, shared by the
+    of events, by how much of a frame's time they cover; OCR, those of events from the screen, whole from start to end. Each is normalised by median and deviation, shared by the
     leaves of a stream, and smoothed by 0.5 s, speech by 1.5 s. AND multiplies, OR adds without what is in both, SEQ
     and RIGHT_AFTER use what was before and comes after; operands are first scaled to [0.5, 1].
 
@@ -163,16 +163,19 @@ def _scores(access: Access, leaves: Sequence[Leaf], rate: float) -> list[Array]:
     else:
         match = match_text if is_screen else match_words
         values = [{k: match(query, text) for k, text in texts.items()} for query in queries]
-    return [event_scores(evidence, of_query, rate) for of_query in values]
+    return [event_scores(evidence, of_query, rate, is_screen=is_screen) for of_query in values]
 
 
 def _is_long(leaf: Leaf) -> bool:
     return len(leaf.query.split()) >= LONG_WORDS
 
 
-def event_scores(evidence: Evidence, values: Mapping[int, float], rate: float) -> Array:
-    """(N,) the largest value of an event at each frame, in proportion to how much of the frame's time it covers."""
-    half_s = 0.5 / rate
+def event_scores(evidence: Evidence, values: Mapping[int, float], rate: float, *, is_screen: bool) -> Array:
+    """(N,) the largest value of an event at each frame, in proportion to how much of the frame's time it covers.
+
+    is_screen: the value counts whole for the frames from start to end, since a text may be read on one frame alone.
+    """
+    half_s = 0.0 if is_screen else 0.5 / rate
     scores = np.zeros(len(evidence))
     for k, value in values.items():
         start_s, end_s = evidence.event_times_s[k]
@@ -180,7 +183,8 @@ def event_scores(evidence: Evidence, values: Mapping[int, float], rate: float) -
         after = int(np.searchsorted(evidence.times_s, end_s + half_s, side="right"))
         times_s = evidence.times_s[first:after]
         covered_s = np.minimum(end_s, times_s + half_s) - np.maximum(start_s, times_s - half_s)
-        scores[first:after] = np.maximum(scores[first:after], value * np.clip(covered_s * rate, 0.0, 1.0))
+        share = 1.0 if is_screen else np.clip(covered_s * rate, 0.0, 1.0)
+        scores[first:after] = np.maximum(scores[first:after], value * share)
     return scores
 
 
