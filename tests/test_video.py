@@ -67,6 +67,13 @@ def test_settings_of_a_call_are_those_of_selecting_and_options_of_its_method(vid
         video.select(QUESTION, bugdet=2)
 
 
+def test_query_of_the_stem_is_that_of_a_question_without_options(video):
+    asked = {"stem": QUESTION, "stem+options": "Why was the launch put off?"}
+    stem, bare = (video.compare_with_chance(video.select(one, query=query)).selection for query, one in asked.items())
+    assert (stem.slots, stem.trace, stem.basis.chance) == (bare.slots, bare.trace, bare.basis.chance)
+    assert not np.array_equal(stem.basis.relevance, video.select(QUESTION).selection.basis.relevance)
+
+
 def test_event_encoder_of_a_call_is_that_of_opening(clip, video):
     settings = {"encoder": GridEncoder(), "events": EVENTS, "store": clip.parent / "store", "budget": 5}
     opened = fs.open(clip, **settings, event_encoder="minilm").select(QUESTION)

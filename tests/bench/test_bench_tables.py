@@ -57,14 +57,47 @@ def test_best_of_a_column_is_bold_and_an_only_one_is_not():
 def test_main_table_has_the_papers_columns():
     made = layouts.main_table([*answers(), *answers(dataset="videomme", prompt="videomme")])
     groups = ("Short", "Medium", "Long", "Overall")
-    assert made.columns == ("Reader and method", "Text", "Frames", *groups, *groups, "n", "Unparsed", "Errors")
-    assert made.head[3:5] == (("LongVideoBench", 4), ("Video-MME", 4))
+    assert made.columns == (
+        "Reader and method",
+        "Text",
+        "Frames",
+        "Tokens",
+        *groups,
+        *groups,
+        "n",
+        "Unparsed",
+        "Errors",
+    )
+    assert made.head[4:6] == (("LongVideoBench", 4), ("Video-MME", 4))
     assert len(made.rows) == 1
 
 
 def test_lines_that_differ_by_a_side_condition_say_so():
     made = layouts.main_table([*answers(), *answers(seed=1, prompt="bare")])
     assert column(made, "Reader and method") == ["qwen + gcr (prompt longvideobench)", "qwen + gcr (prompt bare)"]
+
+
+def test_options_of_one_data_set_share_the_line_of_the_method():
+    rows = [*answers("bolt", options={"alpha": 2.5}), *answers("bolt", dataset="videomme")]
+    assert column(layouts.main_table(rows), "Reader and method") == ["qwen + bolt alpha=2.5 on LongVideoBench"]
+    swept = layouts.main_table([*rows, *answers("bolt")])
+    assert column(swept, "Reader and method") == ["qwen + bolt alpha=2.5", "qwen + bolt"]
+
+
+def test_lines_of_two_queries_and_sizes_say_so_and_have_their_tokens():
+    rows = [*answers(query="stem", size=360, tokens=800), *answers(query="stem+options", size=180, tokens=801)]
+    made = layouts.main_table(rows)
+    labels = ["qwen + gcr (size 360, query stem)", "qwen + gcr (size 180, query stem+options)"]
+    assert sorted(column(made, "Reader and method")) == sorted(labels)
+    assert sorted(column(made, "Tokens")) == ["800", "801"]
+    assert column(layouts.pairs_table(rows), "Method") == ["gcr [query stem]"]
+
+
+def test_text_modes_have_the_words_and_frames_that_were_drawn():
+    rows = every({"rendered_words": 60, "rendered": 7}, {"text_mode": "none"})
+    rows[0] = replace(rows[0], rendered_words=72)
+    made = layouts.text_modes_table(rows)
+    assert (column(made, "Words"), column(made, "Frames")) == (["0.00", "60.10"], ["0.00", "7.00"])
 
 
 def test_setting_of_errors_alone_still_has_its_line():

@@ -38,6 +38,24 @@ def test_blocks_have_settings_of_their_own():
     assert [(c.method, c.text_mode) for c in make_plan(settings).choices] == [("uniform", "none"), ("gcr", "aligned")]
 
 
+def test_data_set_has_options_of_its_own():
+    options = {"longvideobench": {"bolt.alpha": 2.5}, "videomme": {"tspo.choose": "bins"}}
+    blocks = [{"methods": ["bolt", "uniform"]}, {"methods": ["tspo"]}]
+    settings = {"budgets": [8], "blocks": blocks, "per_dataset": options}
+    made = [[dict(choice.options) for choice in make_plan(settings, name).choices] for name in (*options, "mlvu")]
+    assert made == [[{"alpha": 2.5}, {}, {}], [{}, {}, {"choose": "bins"}], [{}, {}, {}]]
+
+
+def test_blocks_have_a_query_and_a_size():
+    settings = {
+        "methods": "aks",
+        "budgets": "8",
+        "query": "stem",
+        "blocks": [{}, {"query": "stem+options", "size": 180}],
+    }
+    assert [(c.query, c.size) for c in make_plan(settings).choices] == [("stem", None), ("stem+options", 180)]
+
+
 def test_plan_can_be_narrowed_to_one_line_of_its_table():
     plan = make_plan({"methods": "gcr,uniform", "budgets": "8,32"})
     (choice,) = plan.narrowed(methods=["gcr"], budgets=["32"]).choices
@@ -75,6 +93,10 @@ def test_readers_may_have_names_and_options(text, expected):
         ({"times": "no"}, "times is 'no'; expected true or false"),
         ({"uniform_frames": "film"}, "uniform_frames is 'film'; expected one of candidates, video"),
         ({"readers": {"x": {"frame_tokens": 140}}}, "has no address"),
+        ({"query": "options"}, r"query is 'options'; did you mean stem\+options"),
+        ({"size": 0}, "size is 0; expected a whole number"),
+        ({"per_dataset": {"lvb": {"bolt.alpha": 2}}}, "per_dataset has no setting 'lvb'"),
+        ({"per_dataset": {"mlvu": {"bolt.power": 2}}}, "bolt has no option 'power'"),
         ({"methods": "best"}, r"expected one of .*gcr, uniform"),
     ],
 )

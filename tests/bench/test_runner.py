@@ -54,7 +54,9 @@ def test_row_holds_the_question_costs_and_frames(run):
     assert {row.seconds["decode"] > 0 for row in results.rows if row.method == "uniform"} == {
         False
     }  # it needs no index
-    assert row.rendered == 1 and row.tokens == 7 and row.peak_memory_bytes > 0 and row.config["encoder"] == "grid"
+    assert (row.rendered, row.rendered_words, row.frame_size) == (1, 4, (96, 64))
+    assert row.config["query"] == "stem+options" and row.config["size"] is None
+    assert row.tokens == 7 and row.peak_memory_bytes > 0 and row.config["encoder"] == "grid"
 
 
 def test_frames_of_a_baseline_carry_the_text_on_screen(run):

@@ -96,7 +96,9 @@ class Result:
     times_s: tuple[float, ...] = ()
     frame_numbers: tuple[int, ...] = ()
     event_starts_s: tuple[float, ...] = ()  # of the events whose text is on the frames, in the frames' order
+    frame_size: tuple[int, ...] = ()  # width and height of the frames
     rendered: int = 0  # frames shown to the reader with text on them
+    rendered_words: int = 0  # the words of that text
     candidates: int = 0  # frames the selector could choose from
     looked_at: int = 0  # candidates whose score the selector used
     duration_s: float | None = None

@@ -96,7 +96,9 @@ def ask(
     digest = hashlib.sha256(file.read_bytes()).hexdigest()[:16]
     options = dict(selection.options)
     seed = int(options.pop("seed", selection.seed))
-    choice = SelectionChoice(selection.method, options, selection.budget, reading.text_mode)
+    choice = SelectionChoice(
+        selection.method, options, selection.budget, reading.text_mode, selection.query, reading.size
+    )
     readers = []
     if reading.reader is not None:
         readers = [ReaderSpec(reading.reader, reading.reader_options, width=reading.concurrency)]

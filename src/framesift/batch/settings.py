@@ -7,15 +7,17 @@ from typing import Any
 from framesift._utils.settings import check_count
 from framesift.batch.items import RunItem
 from framesift.batch.results import CANDIDATES, WHOLE_VIDEO, Result, own_options
-from framesift.pipeline.config import PipelineConfig
+from framesift.pipeline.config import PipelineConfig, SelectionSettings
 from framesift.readers.base import Reader
 from framesift.text.finding import NONE
+from framesift.types.question import QueryText
 
 
 @dataclass(frozen=True)
 class SelectionChoice:
-    """One way to select frames and to show their text. options: the method's own.
+    """One way to select frames and to show them. options: the method's own.
 
+    query: what of the question is compared. size: the frames' shorter side in pixels, None for the video's.
     whole_video: all frames of the video are candidates, for a method that uses no vectors.
     """
 
@@ -23,12 +25,15 @@ class SelectionChoice:
     options: Mapping[str, Any]
     budget: int
     text_mode: str
+    query: QueryText = SelectionSettings.query
+    size: int | None = None
     whole_video: bool = False
 
     @property
     def frames_key(self) -> str:
-        """Equal for choices that select the same frames."""
-        return repr((self.method, sorted(self.options.items()), self.budget, self.whole_video))
+        """Equal for choices that select the same frames in the same size."""
+        options = sorted(self.options.items())
+        return repr((self.method, options, self.budget, self.query, self.size, self.whole_video))
 
 
 @dataclass(frozen=True)
@@ -108,6 +113,8 @@ class QuestionSettings:
                     **self.identity,
                     "prompt_times": reader.times,
                     "time_format": reader.time_format,
+                    "query": choice.query,
+                    "size": choice.size if reader.name else None,
                     "uniform_frames": WHOLE_VIDEO if choice.whole_video else CANDIDATES,
                 }
                 row = Result(
@@ -130,7 +137,7 @@ class QuestionSettings:
 
 def row_identity(config: PipelineConfig) -> dict[str, Any]:
     """The settings of a run, by name, that its rows have as `config`."""
-    names = ["encoder", "seed", "event_encoder", "visual_demand", "namer", "blank_frames", "unchanged_frames"]
+    names = ["encoder", "seed", "query", "event_encoder", "visual_demand", "namer", "blank_frames", "unchanged_frames"]
     names += ["burst"] if config.selection.burst > 1 else []
     values = config.to_dict()
     return {**{name: values[name] for name in names}, "fps": config.index.rate, "events": text_source(config)}

@@ -37,7 +37,9 @@ from framesift.store.fingerprint import WatchedFile, read_watched
 from framesift.store.store import INDEX, Store
 from framesift.text.finding import AUTO, NONE, FoundEvents, search_events
 from framesift.types import Event, VideoIndex
+from framesift.types.question import QueryText
 from framesift.types.vectors import Array
+from framesift.video.colour import shrunk_size
 from framesift.video.frames import probe
 
 EVENTS = "corpus"  # the name under which a corpus stores its videos' subtitles
@@ -46,6 +48,8 @@ MAX_READER_FAILURES = 10
 QUESTIONS = "questions"  # the stage of progress over rows
 # The frames for some rows, if there are any, and the fields of these rows that follow from them.
 RowFrames = tuple[Exhibit | None, Mapping[str, Any], Sequence[RowJob]]
+# The vector of each question by its id, and the seconds each took.
+Queries = tuple[Mapping[str, Array], float]
 
 log = logging.getLogger(__name__)
 
@@ -162,15 +166,19 @@ class QuestionWorker:
             items = list({job.item.id: job.item for job in own}.values())
             try:
                 opened = self._open(items[0], files, report)
-                started = time.perf_counter()
-                vectors = Encoders(opened.index, self.config).encode_questions([item.question for item in items])
-                score_s = (time.perf_counter() - started) / len(items)
+                queries = {job.choice.query: self._encode(opened, items, job.choice.query) for job in own}
             except Exception as error:
                 yield None, {"error": describe_error(error)}, own
                 continue
-            queries = {item.id: vector for item, vector in zip(items, vectors, strict=True)}
             for alike in group_by(own, lambda job: job.choice.frames_key).values():
-                yield from self._select(alike, opened, queries, score_s, sharing, report)
+                yield from self._select(alike, opened, queries[alike[0].choice.query], sharing, report)
+
+    def _encode(self, video: Video, items: Sequence[RunItem], query: QueryText) -> Queries:
+        started = time.perf_counter()
+        encoders = Encoders(video.index, self.config.replace(query=query))
+        vectors = encoders.encode_questions([item.question for item in items])
+        of_items = {item.id: vector for item, vector in zip(items, vectors, strict=True)}
+        return of_items, (time.perf_counter() - started) / len(items)
 
     def _open(self, item: RunItem, files: ExitStack, progress: Progress) -> Video:
         file = files.enter_context(local_file(item.video, progress))
@@ -191,19 +199,18 @@ class QuestionWorker:
         self,
         jobs: Sequence[RowJob],
         video: Video,
-        queries: Mapping[str, Array],
-        score_s: float,
+        queries: Queries,
         sharing: int,
         progress: Progress,
     ) -> Iterator[RowFrames]:
         """The frames of each question by the choice that these rows have in common."""
         started = time.perf_counter()
-        choice, by_item = jobs[0].choice, group_by(jobs, lambda job: job.item.id)
+        choice, by_item, (by_id, score_s) = jobs[0].choice, group_by(jobs, lambda job: job.item.id), queries
         items = [own[0].item for own in by_item.values()]
         try:
-            config = self.config.for_method(choice.method, options=choice.options, budget=choice.budget)
-            video = replace(video, config=config)
-            vectors = np.stack([queries[item.id] for item in items])
+            settings = {"options": choice.options, "budget": choice.budget, "query": choice.query, "size": choice.size}
+            video = replace(video, config=self.config.for_method(choice.method, **settings))
+            vectors = np.stack([by_id[item.id] for item in items])
             if choice.whole_video:
                 video, vectors = video.with_every_frame(), np.ones((len(items), 1))
             exhibits = video.select_many(
@@ -218,7 +225,7 @@ class QuestionWorker:
                 yield None, {"error": describe_error(error)}, jobs
                 return
             for own in by_item.values():  # the other questions are not affected
-                yield from self._select(own, video, queries, score_s, sharing, progress)
+                yield from self._select(own, video, queries, sharing, progress)
             return
         own_bytes, gpu_bytes = peak_memory()
         text_s = (video.seconds["events"] + video.seconds["event_vectors"]) / sharing
@@ -236,6 +243,7 @@ class QuestionWorker:
                 "candidates": int(selection.trace.get("candidates", len(video.index))),
                 "looked_at": int(looked_at or 0),
                 "duration_s": exhibit.info.duration_s,
+                "frame_size": shrunk_size(exhibit.info.width, exhibit.info.height, choice.size),
                 "warnings": selection.warnings,
                 "seconds": seconds,
                 "peak_memory_bytes": own_bytes,
@@ -274,9 +282,11 @@ class QuestionWorker:
         self._reader_failures = 0
         is_drawn = OVERLAY_OF[check_text_mode(row.text_mode)] in ("aligned", "shuffled")
         read_s = time.perf_counter() - started if answer.seconds is None else answer.seconds
+        texts = [frame.text for frame in exhibit.frames if frame.text] if is_drawn else []
         return replace(
             row,
-            rendered=sum(bool(frame.text) for frame in exhibit.frames) if is_drawn else 0,
+            rendered=len(texts),
+            rendered_words=sum(len(text.split()) for text in texts),
             choice=answer.choice,
             parsed=answer.parsed and answer.choice is not None,
             reply=answer.raw,

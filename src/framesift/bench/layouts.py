@@ -33,6 +33,8 @@ DATASET_TITLES = {
     "mlvu": "MLVU",
     "egoschema": "EgoSchema",
     "lvbench": "LVBench",
+    "videomme-v2": "Video-MME-v2",
+    "cgbench": "CG-Bench",
 }
 TEXT_MODE_TITLES = {
     "none": "Visual-only",
@@ -76,6 +78,7 @@ def main_table(rows: Sequence[Result]) -> ResultTable:
     lines = _lines(by_setting(answers))
     sides = differing([rows[0] for line in lines for rows in line.values()], _SIDES)
     width = sum(map(len, groups.values()))
+    columns = ("Reader and method", "Text", "Frames", "Tokens")
     body: list[Line] = []
     rules = set()
     for _, block in groupby(lines, lambda line: values_of(_first(line), ("reader", "budget"))):
@@ -84,18 +87,19 @@ def main_table(rows: Sequence[Result]) -> ResultTable:
         for line in block:
             first = _first(line)
             side = ", ".join(conditions(first, sides))
-            label = f"{first.reader} + {first.variant}" + (f" ({side})" if side else "")
+            label = f"{first.reader} + {_method(line)}" + (f" ({side})" if side else "")
             found = _accuracies([(groups[name], line.get(name, [])) for name in groups])
-            part.append(cells(label, first.text_mode, first.budget, *found))
-        body += bold_best(part, range(3, 3 + width))
+            tokens = _mean_of([row for rows in line.values() for row in rows], "tokens", 0)
+            part.append(cells(label, first.text_mode, first.budget, tokens, *found))
+        body += bold_best(part, range(len(columns), len(columns) + width))
     heads = [(DATASET_TITLES.get(name, name), len(groups[name])) for name in groups]
     return ResultTable(
         "main",
         "Accuracy (%) by length of video",
-        ("Reader and method", "Text", "Frames", *(group for own in groups.values() for group in own), *COUNTS),
+        (*columns, *(group for own in groups.values() for group in own), *COUNTS),
         body,
         (INTERVALS,),
-        (*[BLANK] * 3, *heads, *[BLANK] * 3),
+        (*[BLANK] * len(columns), *heads, *[BLANK] * 3),
         rules,
     )
 
@@ -131,12 +135,15 @@ def text_modes_table(rows: Sequence[Result]) -> ResultTable:
             TEXT_MODE_TITLES.get(mode, mode),
             score(modes[mode]).accuracy,
             *gains.get(mode, [EMPTY] * 4),
+            _mean_of(modes[mode], "rendered_words", 2),
+            _mean_of(modes[mode], "rendered", 2),
             *_counts(modes[mode]),
         )
         for mode in ranked(modes, list(TEXT_MODE_TITLES))
     ]
-    columns = ("Input", "Accuracy (%)", "Gain (pp)", "p (Holm)", "Verdict", "Not shared", *COUNTS)
-    return ResultTable("text-modes", "Text modes", columns, bold_best(lines, [1]), (INTERVALS, PAIRED))
+    columns = ("Input", "Accuracy (%)", "Gain (pp)", "p (Holm)", "Verdict", "Not shared", "Words", "Frames", *COUNTS)
+    drawn = "Words: drawn on the frames of a question, on average; Frames: those that carry them."
+    return ResultTable("text-modes", "Text modes", columns, bold_best(lines, [1]), (INTERVALS, PAIRED, drawn))
 
 
 def efficiency_table(rows: Sequence[Result]) -> ResultTable:
@@ -268,12 +275,14 @@ def conditions(row: Result, names: Sequence[str]) -> list[str]:
 
 
 def by_variant(rows: Sequence[Result]) -> dict[str, list[Result]]:
-    """Group rows by method and options, and by text mode and the frames of `uniform` if there are several."""
+    """Group rows by method and options, and by text mode, query and the frames of `uniform` if there are several."""
+    queries = {(row.method, row.value("query")) for row in rows}
     several_modes = len({row.text_mode for row in rows}) > 1
     several_frames = len({row.value("uniform_frames") for row in rows if row.method == UNIFORM}) > 1
 
     def label(row: Result) -> str:
         sides = [row.text_mode] if several_modes else []
+        sides += [f"query {row.value('query')}"] if sum(method == row.method for method, _ in queries) > 1 else []
         sides += [f"frames of the {row.value('uniform_frames')}"] if several_frames and row.method == UNIFORM else []
         return f"{row.variant} [{', '.join(sides)}]" if sides else row.variant
 
@@ -292,14 +301,38 @@ def in_families(rows: Sequence[Result], families: Mapping[str, Mapping[str, str]
 
 def _lines(settings: Iterable[list[Result]]) -> list[dict[str, list[Result]]]:
     """The rows of each line by data set: settings that differ only in it, and its prompt, share a line."""
+    parts = list(settings)
     lines: dict[tuple[Any, ...], dict[str, list[Result]]] = {}
-    for rows in settings:
-        shared = values_of(rows[0], (name for name in SETTING if name not in ("dataset", "prompt")))
+    varied = several_variants(row for rows in parts for row in rows)
+    for rows in parts:
+        first = rows[0]
+        shared = values_of(first, (name for name in SETTING if name not in ("dataset", "prompt", "variant")))
+        shared = (*shared, first.variant if first.method in varied else first.method)
         number = 0
         while rows[0].dataset in lines.setdefault((*shared, number), {}):
             number += 1
         lines[(*shared, number)][rows[0].dataset] = rows
     return sorted(lines.values(), key=lambda line: values_of(_first(line), ("reader", "budget")))
+
+
+def several_variants(rows: Iterable[Result]) -> set[str]:
+    """The methods with rows of several settings of their options on one data set, as in a sweep."""
+    variants = group_by(rows, lambda row: (row.dataset, row.method)).items()
+    return {method for (_, method), own in variants if len({row.variant for row in own}) > 1}
+
+
+def _method(line: Mapping[str, Sequence[Result]]) -> str:
+    """The method of a line with its options, and those that only one data set has."""
+    variants = {name: rows[0].variant for name, rows in line.items()}
+    first = _first(line)
+    if len(set(variants.values())) == 1:
+        return first.variant
+    own = [
+        f"{text.removeprefix(first.method).strip()} on {DATASET_TITLES.get(name, name)}"
+        for name, text in variants.items()
+        if text != first.method
+    ]
+    return f"{first.method} {', '.join(own)}"
 
 
 def _first(line: Mapping[str, Sequence[Result]]) -> Result:
@@ -341,6 +374,12 @@ def _pair_cells(pair: Pair) -> Line:
 
 def _mean(numbers: Sequence[float]) -> float:
     return sum(numbers) / len(numbers)
+
+
+def _mean_of(rows: Iterable[Result], name: str, digits: int) -> TableCell:
+    """The mean of a field over the answers that have it."""
+    known = [value for row in rows if row.is_answer and (value := getattr(row, name)) is not None]
+    return TableCell.plain(_mean(known), digits) if known else EMPTY
 
 
 def _memory(values: Iterable[int | None]) -> float | None:

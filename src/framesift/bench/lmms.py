@@ -31,7 +31,7 @@ AUTO, NONE = "auto", "none"
 METHOD_PREFIX = "method_"
 # Of PipelineConfig, and of the exhibitor; everything else is an argument of the inner model.
 SETTINGS = (
-    *("method", "budget", "text_mode", "size", "encoder", "event_encoder", "visual_demand", "namer", "store"),
+    *("method", "budget", "text_mode", "size", "encoder", "query", "event_encoder", "visual_demand", "namer", "store"),
     *("blank_frames", "unchanged_frames"),
 )
 OWN_SETTINGS = ("subtitles", "speech", "times", "record")

@@ -18,9 +18,9 @@ GROUP_ORDER = ("Short", "Medium", "Long")
 # Fields of a row that decide its frames, besides method, options and budget.
 FRAME_FIELDS = (
     *("encoder", "events", "fps", "seed", "event_encoder", "visual_demand", "namer"),
-    *("blank_frames", "unchanged_frames", "uniform_frames"),
+    *("blank_frames", "unchanged_frames", "query", "uniform_frames"),
 )
-PROMPT_FIELDS = ("prompt", "prompt_times", "time_format")
+PROMPT_FIELDS = ("prompt", "prompt_times", "time_format", "size")
 # Together they identify a line of a table.
 SETTING = ("dataset", "reader", "variant", "budget", "text_mode", *PROMPT_FIELDS, *FRAME_FIELDS)
 

@@ -7,6 +7,9 @@ readers: {LLaVA-OV: local:llava-onevision-7b}     or a list of addresses; none: 
 ablate: [ground, cover, refine]  gcr without each of these, beside gcr
 sweep: {alpha_ground: [1/8, 3/8]}                 each value beside the default
 set: {vsi.detector: NAME}        an option of one method, or of all that have it
+per_dataset: {longvideobench: {bolt.alpha: 2.5}}  options of a method on one data set
+query: stem                      what of a question is compared; with its options by default: stem+options
+size: 360                        the frames' shorter side in pixels; the video's by default
 encoder, fps, mode, device, store, events, seed, event_encoder, visual_demand, namer, blank_frames, unchanged_frames:
 one value each, for all choices; fps is 1, blank_frames keep and unchanged_frames encode by default, as in the paper
 times: false                     the prompt without the frames' times
@@ -25,9 +28,10 @@ from framesift._utils.records import Name, read_record, read_value, shown
 from framesift._utils.text import suggestion
 from framesift.batch.results import UNIFORM
 from framesift.batch.settings import ReaderSpec, SelectionChoice
+from framesift.bench.datasets import DATASETS
 from framesift.errors import InputError, OptionError
 from framesift.indexing.index import IndexSettings
-from framesift.pipeline.config import PipelineConfig, read_settings
+from framesift.pipeline.config import PipelineConfig, ReaderSettings, SelectionSettings, read_settings
 from framesift.readers.prompts import check_text_mode
 from framesift.selection.gcr.config import STAGES
 from framesift.selection.registry import check_budget, check_options, get_selector, method_for_demand
@@ -37,7 +41,7 @@ WITHOUT = "without"
 PAPER = {"fps": 1.0, "blank_frames": "keep", "unchanged_frames": "encode"}  # of PipelineConfig, as in the paper's runs
 DEFAULTS: dict[str, Any] = {"methods": ["gcr", "uniform"], "budgets": [8, 32], "text_modes": ["aligned"]}
 _FIELDS = {"methods": "method", "budgets": "budget", "text_modes": "text_mode"}  # of a SelectionChoice
-_BLOCK = (*_FIELDS, "ablate", "sweep", "set")
+_BLOCK = (*_FIELDS, "ablate", "sweep", "set", "query", "size")
 _CONFIG = (*(f.name for f in fields(IndexSettings)), "seed", "event_encoder", "visual_demand", "namer", "blank_frames")
 _DATA = ("datasets", "groups", "ids", "sample", "limit", "allow_missing")
 
@@ -52,7 +56,7 @@ class _PlanSettings:
 
 
 _OWN = tuple(f.name for f in fields(_PlanSettings))
-SETTINGS = (*_BLOCK, "readers", *_CONFIG, *_OWN, *_DATA, "blocks")
+SETTINGS = (*_BLOCK, "per_dataset", "readers", *_CONFIG, *_OWN, *_DATA, "blocks")
 
 
 @dataclass(frozen=True)
@@ -90,15 +94,24 @@ def read_plan(path: str | Path) -> dict[str, Any]:
     return settings
 
 
-def make_plan(settings: Mapping[str, Any]) -> BenchmarkPlan:
-    """A plan from settings as YAML or flags give them: lists, or texts with commas between."""
+def make_plan(settings: Mapping[str, Any], dataset: str = "") -> BenchmarkPlan:
+    """The plan for a data set from settings as YAML or flags give them: lists, or texts with commas between."""
     _check_known(settings, SETTINGS, "the plan")
     given = {name: value for name, value in settings.items() if value is not None}
     own = read_record(_PlanSettings, given, "the plan")
     is_whole = own.uniform_frames == "video"
+    per_dataset = read_value(dict[str, dict[str, Any]], given.get("per_dataset") or {}, "per_dataset")
+    listed = given.get("datasets") or ()
+    _check_known(
+        per_dataset, (*DATASETS, *words(listed if isinstance(listed, str) else [*listed], "datasets")), "per_dataset"
+    )
+    for name in (name for options in per_dataset.values() for name in options):
+        method, _, option = name.partition(".")
+        check_options(method, {option: None}, get_selector(method).options)
     choices: dict[str, SelectionChoice] = {}
     for block in _blocks(given, "the plan") or [{}]:
-        for choice in _choices(DEFAULTS | {name: given[name] for name in _BLOCK if name in given} | block):
+        settings = DEFAULTS | {name: given[name] for name in _BLOCK if name in given} | block
+        for choice in _choices(settings, per_dataset.get(dataset, {})):
             choices.setdefault(repr(choice), replace(choice, whole_video=is_whole and choice.method == UNIFORM))
     config = PipelineConfig(
         **PAPER | {name: given[name] for name in _CONFIG if name in given},
@@ -145,26 +158,35 @@ def pairs_of(value: Any, name: str) -> dict[str, Any]:
     return pairs
 
 
-def _choices(block: Mapping[str, Any]) -> list[SelectionChoice]:
+def _choices(block: Mapping[str, Any], own: Mapping[str, Any]) -> list[SelectionChoice]:
+    """own: options of the data set."""
     names = {name: words(block[name], name) for name in _FIELDS}
     if empty := [name for name in names if not names[name]]:
         raise OptionError(f"{empty[0]} is empty; expected at least one")
     budgets = [check_budget(parse_scalar(text)) for text in names["budgets"]]
     modes = [check_text_mode(text) for text in names["text_modes"]]
-    variants = _variants(names["methods"], block)
+    variants = _variants(names["methods"], block, own)
+    query = SelectionSettings(query=block.get("query", SelectionSettings.query)).query
+    size = ReaderSettings(size=block.get("size")).size
     return [
-        SelectionChoice(method, options, budget, mode)
+        SelectionChoice(method, options, budget, mode, query, size)
         for (method, options), budget, mode in product(variants, budgets, modes)
     ]
 
 
-def _variants(methods: Sequence[str], block: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+def _variants(
+    methods: Sequence[str], block: Mapping[str, Any], own: Mapping[str, Any]
+) -> list[tuple[str, dict[str, Any]]]:
     """Each method with those of its options that differ from its defaults."""
     options_of = {method: get_selector(method).options for method in methods}
     base: dict[str, dict[str, Any]] = {method: {} for method in methods}
     for name, value in pairs_of(block.get("set"), "set").items():
         for method, option in _methods_with(name, options_of):
             base[method][option] = parse_scalar(value) if isinstance(value, str) else value
+    for name, value in own.items():
+        method, _, option = name.partition(".")
+        if method in base:
+            base[method][option] = value
     ablated = words(block.get("ablate"), "ablate")
     if unknown := [stage for stage in ablated if stage not in STAGES]:
         raise OptionError(f"ablate has {shown(unknown[0])}; expected some of {', '.join(STAGES)}")

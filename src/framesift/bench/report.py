@@ -23,14 +23,14 @@ from framesift.bench.tables import FORMATS, ResultTable
 from framesift.errors import InputError
 
 PAGE, HEADING = "report.md", "# Results\n"
-MOST_NAMES = 10  # of videos in one line
+MOST_NAMES = 10  # of videos or sizes in one line
 BASELINE = "uniform"
 FAMILIES: Mapping[str, Mapping[str, str]] = {"videomme": VIDEOMME_FAMILIES}
 TableLayout = Callable[[Sequence[Result]], ResultTable]
 PlotParts = tuple[str, Sequence[str], Mapping[str, Any], Callable[..., None]]  # title, notes, panels, how one is drawn
-# Fields that must be equal for two rows to be compared, besides those of the comparison; `uniform` may take its frames
-# from the candidates of another method.
-_CONDITIONS = ("dataset", "reader", *PROMPT_FIELDS, *FRAME_FIELDS[:-1])
+# Fields that must be equal for two rows to be compared, besides those of the comparison; a method may compare another
+# part of the question, and `uniform` take its frames from the candidates of another method.
+_CONDITIONS = ("dataset", "reader", *PROMPT_FIELDS, *FRAME_FIELDS[:-2])
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,8 @@ def _described(table: ResultTable, title: str, rows: Sequence[Result], results: 
 def _layouts(all_rows: Sequence[Result], baseline: str) -> Iterator[tuple[str, Sequence[Result], TableLayout]]:
     """The title, the rows and the layout of every table."""
     answers = [row for row in all_rows if row.reader]
-    plain = [row for row in answers if not row.options]
+    varied = layouts.several_variants(answers)
+    plain = [row for row in answers if not row.options or row.method not in varied]
     if answers:
         # Sweeps and ablations have tables of their own, unless there is nothing else.
         yield "", plain or answers, layouts.main_table
@@ -166,6 +167,10 @@ def describe(rows: Sequence[Result], runs: Mapping[str, Run]) -> tuple[str, ...]
     lines = _labelled("command", (run.command for run in used))
     lines += _labelled("data", _data(rows))
     lines += _labelled("encoder", (_encoder(row, used) for row in rows))
+    lines += _labelled("query", (row.value("query") for row in rows))
+    shown = (row for row in rows if row.reader and row.frame_size)
+    sizes = list(dict.fromkeys("{} of {} × {}".format(row.budget, *row.frame_size) for row in shown))
+    lines += _labelled("frames shown", [_first_names(sizes)])
     texts = {name: text for run in used for name, text in run.prompts.items()}
     prompts = dict.fromkeys(row.prompt for row in rows if row.prompt)
     lines += [f"prompt {name}: {texts[name]!r}" if name in texts else f"prompt: {name}" for name in prompts]
@@ -180,12 +185,16 @@ def describe(rows: Sequence[Result], runs: Mapping[str, Run]) -> tuple[str, ...]
     warned = sorted({row.video_id for row in rows if row.warnings})
     if warned:
         videos = counted(len({row.video_id for row in rows}), "video")
-        more = f" and {len(warned) - MOST_NAMES} more" if len(warned) > MOST_NAMES else ""
-        lines.append(f"warnings: on {len(warned)} of {videos} ({', '.join(warned[:MOST_NAMES])}{more})")
+        lines.append(f"warnings: on {len(warned)} of {videos} ({_first_names(warned)})")
     unknown = sum(row.run not in runs for row in rows)
     if unknown:
         lines.append(f"{unknown} of {len(rows)} rows have no record of their run")
     return tuple(lines)
+
+
+def _first_names(names: Sequence[str]) -> str:
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return ", ".join(names[:MOST_NAMES]) + more
 
 
 def _labelled(label: str, texts: Iterable[str]) -> list[str]:

@@ -34,7 +34,7 @@ QUESTIONS, METHODS = "which questions", "which methods and readers"
 # As framesift.bench.plan has them, which is not imported before a benchmark runs.
 RUN_SETTINGS = (
     *("seed", "fps", "mode", "device", "decode", "store", "events", "event_encoder", "visual_demand", "namer"),
-    *("blank_frames", "unchanged_frames", "times", "uniform_frames"),
+    *("query", "size", "blank_frames", "unchanged_frames", "times", "uniform_frames"),
 )
 _CHOICE = ("methods", "budgets", "text_modes")
 _SELECTORS = ("methods", "budgets", "set", "sweep", "video", "out")  # flags of a run on evidence sets
@@ -182,7 +182,7 @@ def _dataset(args: argparse.Namespace) -> int:
 
     settings = _given(args, SETTINGS)
     dataset = _load_questions(args.dataset, args.data, settings, args.scenes)
-    return _run(args, [dataset], make_plan(settings))
+    return _run(args, [dataset], [make_plan(settings)])
 
 
 def _run_file(args: argparse.Namespace) -> int:
@@ -193,13 +193,14 @@ def _run_file(args: argparse.Namespace) -> int:
     settings = read_plan(args.plan)
     in_file = settings.get("readers")
     settings |= _given(args, [name for name in SETTINGS if name not in (*_CHOICE, "readers")])
-    plan = make_plan(settings)
-    if args.readers is not None:
-        plan = replace(plan, readers=readers_of(args.readers, in_file if isinstance(in_file, dict) else {}))
+    readers = readers_of(
+        settings.get("readers") if args.readers is None else args.readers, in_file if isinstance(in_file, dict) else {}
+    )
     narrowed_to = {name: words(text, name) for name, text in _given(args, _CHOICE).items()}
     folders = _folders(settings.get("datasets"), pairs_of(args.data, "--data"), args.plan)
+    plans = [replace(make_plan(settings, name), readers=readers).narrowed(**narrowed_to) for name in folders]
     datasets = [_load_questions(name, folder, settings, args.scenes) for name, folder in folders.items()]
-    return _run(args, datasets, plan.narrowed(**narrowed_to))
+    return _run(args, datasets, plans)
 
 
 def _folders(listed: Any, given: dict[str, Any], plan: str) -> dict[str, str | None]:
@@ -246,7 +247,8 @@ def _load_questions(
     return dataset
 
 
-def _run(args: argparse.Namespace, datasets: "list[Dataset]", plan: "BenchmarkPlan") -> int:
+def _run(args: argparse.Namespace, datasets: "list[Dataset]", plans: "list[BenchmarkPlan]") -> int:
+    """Run each data set's own plan."""
     from framesift.batch.results import read_results
     from framesift.batch.runner import parse_shard
     from framesift.bench.report import evidence_tables, make_tables
@@ -254,7 +256,7 @@ def _run(args: argparse.Namespace, datasets: "list[Dataset]", plan: "BenchmarkPl
 
     shard = parse_shard(args.shard)
     summaries = []
-    for dataset in datasets:
+    for dataset, plan in zip(datasets, plans, strict=True):
         if dataset.skipped and not args.json:
             left_out = counted(len(dataset.skipped), "question")
             print(f"{dataset.name}: {dataset.describe_missing()}; {left_out} left out", file=sys.stderr)

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from framesift.batch.runner import RunSummary
 
 MOST_FAILURES = 10  # printed
-SELECTION_SETTINGS = ("method", "budget", "burst", "seed", "visual_demand", "event_encoder", "blank_frames", "namer")
+SELECTION_SETTINGS = (
+    *("method", "budget", "burst", "seed", "query", "visual_demand", "event_encoder", "blank_frames", "namer"),
+)
 
 
 def add_commands(add: AddCommand) -> None:

@@ -29,6 +29,7 @@ from framesift.selection.registry import (
     uses_demand,
 )
 from framesift.text.finding import TextSettings
+from framesift.types.question import QUERY_TEXTS, QueryText
 from framesift.types.window import Window, parse_time, read_window
 
 if TYPE_CHECKING:
@@ -64,6 +65,9 @@ class SelectionSettings:
         "rules",
         "what gcr and q-gate look at, from 0 (text) to 1 (frames); rules: by the question's words",
         metavar="SHARE",
+    )
+    query: QueryText = setting(
+        "stem+options", "what of a question is compared with frames and text", choices=QUERY_TEXTS
     )
     event_encoder: str | None = setting(
         None, "minilm compares text with the question by a sentence encoder (default: the encoder)", metavar="NAME"

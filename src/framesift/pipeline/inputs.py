@@ -60,7 +60,8 @@ class Encoders:
 
     def encode_questions(self, questions: Sequence[Question]) -> Array:
         """(Q, D) the questions' text vectors by the index's encoder, for `Video.select(queries=…)`."""
-        return encode_long_texts(self.frames, [question.query_text for question in questions])
+        query = self.config.selection.query
+        return encode_long_texts(self.frames, [question.compared(query) for question in questions])
 
     def score_events(self, texts: Sequence[str], events: Sequence[Event]) -> Array:
         """(K, E) cosines of texts and events."""
@@ -76,7 +77,7 @@ def with_chance(video: VideoData, selection: Selection, *, is_partial: bool = Fa
     name, known = encoders.text.name, video.chance_levels
     if name not in known:
         known[name] = _levels(video, encoders, is_stored=not is_partial)
-    text = basis.question.query_text
+    text = basis.question.compared(video.config.selection.query)
     words = _word_scores([text], encode_long_texts(encoders.text, [text]), video, basis.events, encoders)[:, 0]
     considered = np.setdiff1d(basis.considered, basis.skipped)
     quoted = quoting([event.text for event in basis.events], text)

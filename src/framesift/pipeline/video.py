@@ -485,7 +485,8 @@ def _select(
     windows = [window or settings.window for window in windows or [None] * len(asked)]
     for window in windows:
         _check_window(window, len(video.videos))
-    texts, event_scores, event_features = [question.query_text for question in asked], None, encoders.own_vectors(video)
+    texts = [question.compared(settings.query) for question in asked]
+    event_scores, event_features = None, encoders.own_vectors(video)
     if video.events and settings.event_encoder is not None:
         event_scores = encoders.score_events(texts, video.events)
     elif video.events and event_features is None:
@@ -500,6 +501,7 @@ def _select(
         budget=settings.moments,
         method=settings.method,
         visual_demand=settings.visual_demand,
+        query_text=settings.query,
         lookups=make_lookups(video, asked, encoders),
         blank_frames=settings.blank_frames,
         windows=windows,

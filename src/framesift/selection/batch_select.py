@@ -21,6 +21,7 @@ from framesift.selection.scores import Ranking
 from framesift.selection.selector import check_choice
 from framesift.selection.trace import among_all
 from framesift.types import Basis, Event, Evidence, Lookup, Question, Selection, Slot, VideoIndex, Window
+from framesift.types.question import QueryText
 from framesift.types.vectors import Array, UnitRows
 from framesift.types.video import EventList
 from framesift.types.window import candidates_in
@@ -40,6 +41,7 @@ def select_from_vectors(
     event_scores: Array | None = None,
     method: Method = DEFAULT_METHOD,
     visual_demand: float | str | Callable[[str], float] = "rules",
+    query_text: QueryText = "stem+options",
     blank_frames: BlankFrames = "skip",
     lookups: Sequence[Lookup] | None = None,
     windows: Sequence[Window | None] | None = None,
@@ -48,7 +50,8 @@ def select_from_vectors(
     """Select frames for each question: the same result as one `select_frames` per question, in less time.
 
     queries (Q, D): the questions' text vectors. event_features (E, D): those of the events, or event_scores (Q, E) in
-    their place. visual_demand: "rules", a number, or a function of the question's stem. method and options: as in
+    their place. visual_demand: "rules", a number, or a function of the question's stem. query_text: of which these
+    are the vectors. method and options: as in
     `select_frames`. blank_frames: "skip" leaves out the candidates that show nothing, "keep" does not. lookups (one per
     question): for selectors that look at frames, detect or ask. windows (one per question): the part of the video to
     consider, None for all of it; candidates and events outside take no part in any score. The selections' warnings are
@@ -86,7 +89,7 @@ def select_from_vectors(
             events=part.events,
             visual_demand=resolve_demand(visual_demand, question.text),
             event_scores=None if event_relevance is None else event_relevance[k][part.inside],
-            lexical_scores=part.words.scores(question.query_text) if "words" in needs else None,
+            lexical_scores=part.words.scores(question.compared(query_text)) if "words" in needs else None,
             start_s=part.start_s,
             event_positions=part.inside,
         )

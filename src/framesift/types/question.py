@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal, get_args
 
 from framesift._utils.records import Name, read_value, shown
 from framesift.errors import InputError
@@ -12,6 +13,9 @@ _LETTER = re.compile(r"^\s*[(\[]?([A-Za-z])[)\].:、](?![(\[])\s*")
 _LETTER_ALONE = re.compile(r"[(\[]?([A-Za-z])[)\].:]{0,2}")
 # "A) …", "(B) …", "C. …", "D: …", at the start of a line or after a space.
 _OPTION_MARKER = re.compile(r"(?:^|(?<=\s))[(\[]?([A-J])[)\].:、]\s*(?=\S)")
+# The text of a question that is compared with frames and events.
+QueryText = Literal["stem+options", "stem"]
+QUERY_TEXTS: tuple[QueryText, ...] = get_args(QueryText)
 _NOT_AN_OPTION = {"", "n/a", "na", "none given"}
 
 
@@ -117,7 +121,11 @@ class Question:
     @property
     def query_text(self) -> str:
         """The text encoder's input: the stem, then all valid options."""
-        return " ".join((self.text.strip(), *self.valid_options))
+        return self.compared("stem+options")
+
+    def compared(self, query: QueryText) -> str:
+        """The text that is compared with frames and events."""
+        return " ".join((self.text.strip(), *(() if query == "stem" else self.valid_options)))
 
 
 def as_questions(questions: object) -> list[Question]:

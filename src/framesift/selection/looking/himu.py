@@ -92,9 +92,10 @@ def himu(
     Input: the question's words and a text encoder, events for speech and screen text, and a model that
     writes the tree, or the tree. Cost: one call (calls: the most); with a detector every frame is decoded. Streams:
     CLIP, the cosine with the frame; OVD, the detector's confidence, without a detector the cosine; ASR, the words
-    of events, by how much of a frame's time they cover; OCR, those of events from the screen, whole from start to end. Each is normalised by median and deviation, shared by the
-    leaves of a stream, and smoothed by 0.5 s, speech by 1.5 s. AND multiplies, OR adds without what is in both, SEQ
-    and RIGHT_AFTER use what was before and comes after; operands are first scaled to [0.5, 1].
+    of events, by how much of a frame's time they cover; OCR, those of events from the screen, whole from start to end.
+    Each is normalised by median and deviation, shared by the leaves of a stream, and smoothed by 0.5 s, speech by
+    1.5 s. AND multiplies, OR adds without what is in both, SEQ and RIGHT_AFTER use what was before and comes after;
+    operands are first scaled to [0.5, 1].
 
     Differs: without a model and a tree, or if the reply is none, the tree is the question's stem AND any of its
     options, both by CLIP. Sounds (CLAP) are not available. Equal values rank by index.

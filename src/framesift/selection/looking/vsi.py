@@ -36,9 +36,9 @@ def vsi(
     Input: decoded frames, objects, a detector, and events with their relevance (the paper's is a sentence encoder's:
     `event_encoder="minilm"`). Cost: as `t-star`. Scores become (1 − weight)·scores + weight·subtitles, both min–max
     normalised, a constant one to 0.5. weight: of the subtitles, that of the original's class; its command line has 0.3.
-    reach_s: seconds around an event that it scores, see `vsi_lite.score_by_subtitles`; fps: the video's frame rate, with which they are computed as in the original, see
-    `vsi_lite.resample_subtitle_scores`; selecting from an indexed video sets it. A frame within an event's reach
-    carries the event. grid, share, threshold, seed and detector: as `t-star`.
+    reach_s: seconds around an event that it scores, see `vsi_lite.score_by_subtitles`; fps: the video's, for scores as
+    in the original, see `vsi_lite.resample_subtitle_scores`; selecting from an indexed video sets it. A frame within an
+    event's reach carries the event. grid, share, threshold, seed and detector: as `t-star`.
 
     Differs: equal scores rank by index; fewer frames than a grid has cells are no error.
     """
