@@ -37,6 +37,11 @@ class Parrot:
         return fs.Answer(f"{question.options[-1]} of {len(exhibit)}")
 
 
+def test_selection_for_one_question_is_compared_with_unrelated_ones(video, found):
+    (one,) = video.select_many([QUESTION])
+    assert found.selection.basis.chance is not None and video.compare_with_chance(one).selection == found.selection
+
+
 def test_found_frames_are_a_sequence_in_order_of_time(found):
     assert [frame.time_s for frame in found] == found.times_s == sorted(found.times_s)
     assert len(found) == 5 and found[-1].index == found.indices[-1]
@@ -163,8 +168,11 @@ def test_index_is_saved_and_loaded_by_path(video, tmp_path):
     assert again.info == video.index.info and again.encoder == video.index.encoder
     assert np.array_equal(again.times_s, video.index.times_s) and np.array_equal(again.is_blank, video.index.is_blank)
     assert np.array_equal(again.frames, video.index.frames)
-    selection = fs.select(again, QUESTION, events=EVENTS, encoder=GridEncoder(), store=tmp_path, budget=5)
-    assert selection.indices == video.select(QUESTION).indices
+    settings = {"events": EVENTS, "encoder": GridEncoder(), "store": tmp_path, "budget": 5}
+    indices = video.select(QUESTION).indices
+    assert fs.select(again, QUESTION, **settings).indices == indices
+    assert fs.select(path, QUESTION, **settings).indices == indices
+    assert fs.select_many(str(path), [QUESTION], **settings)[0].indices == indices
 
 
 def test_file_that_is_no_index_is_one_sentence(tmp_path):
@@ -236,6 +244,8 @@ def test_frames_of_another_form_are_one_sentence(arrays):
         (arrays / 255, range(12)),
         (arrays[:0], []),
         (arrays, range(12, 0, -1)),
+        (arrays, None),
+        ([Image.fromarray(one) for one in arrays], None),
     ):
         with pytest.raises(fs.InputError, match="expected"):
             fs.open(frames, times_s=times_s, encoder=GridEncoder())

@@ -77,5 +77,6 @@ def sift_reference(case, lexical, options):
         for index in pictures:
             inside = [k for k in best if k in standing_out and index in inside_of[k] and k not in shown.values()]
             shown |= {index: inside[0]} if inside else {}
-    roles = {i: "visual" if relevance[i] >= 0.5 else "context" for i in pictures} | dict.fromkeys(words, "ground")
+    level = (1.0 + percentile(relevance, 0.5)) / 2
+    roles = {i: "visual" if relevance[i] > level else "context" for i in pictures} | dict.fromkeys(words, "ground")
     return roles, shown

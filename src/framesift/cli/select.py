@@ -313,7 +313,7 @@ def _compare(args: argparse.Namespace) -> int:
     for method, config in configs.items():
         one = replace(video, config=config)
         with ProgressBar(method, show=not args.json, unit=" calls") as bar:
-            exhibits.append(one.compare_with_chance(one.select(question, progress=bar)))
+            exhibits.append(one.select(question, progress=bar))
     if not args.json:
         _print_question(question)
         _print_match(exhibits[0].selection)

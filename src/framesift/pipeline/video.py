@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any, cast, overload
+from typing import Any, TypeGuard, cast, overload
 
 from framesift._utils.records import shown
 from framesift._utils.templates import render_notebook
@@ -41,6 +41,7 @@ from framesift.video.frames import probe
 from framesift.video.given_frames import GivenFrames, are_frames
 
 OVERVIEW = 8  # frames of a video in a notebook
+INDEX_SUFFIX = ".safetensors"  # of a file that `VideoIndex.save` wrote
 
 
 def open(
@@ -57,9 +58,9 @@ def open(
     """Index a video and read its text, once; the next call reads both from the store.
 
     Args:
-        video: A file, or several that questions are asked about together: one budget for all of them. Or frames from
-            elsewhere: (N, H, W, 3) arrays, PIL images, or a decoder such as torchcodec's.
-        config: Every setting, by default the paper's where it has any.
+        video: A file, or several that questions are asked about together: one budget for all of them. Or a saved
+            index. Or frames from elsewhere: (N, H, W, 3) arrays, PIL images, or a decoder such as torchcodec's.
+        config: Every setting, by default as `framesift settings` lists them.
         times_s: When frames from elsewhere are shown, in seconds; a decoder is otherwise asked once a second.
         events: The video's text, if you have it; else subtitles are searched for, and speech is recognised.
         source: The URL of which `video` is a copy.
@@ -85,6 +86,8 @@ def open(
     if isinstance(video, Video):
         return video.with_settings(**settings)
     config = _configured(config or PipelineConfig(), settings, RECORDS)
+    if _is_index_file(video):
+        video = VideoIndex.load(video)
     if isinstance(video, VideoIndex):
         return _on_index(video, config, () if events is None else events)
     if isinstance(config.index.encoder, str):
@@ -164,7 +167,7 @@ class Video(VideoData):
         progress: Callable[..., Any] | None = None,
         **settings: Any,
     ) -> Exhibit:
-        """Select the frames for a question.
+        """Select the frames for a question, and compare how well they match with what unrelated questions reach.
 
         Args:
             question: A text, which may hold its options, or a `Question`.
@@ -175,7 +178,8 @@ class Video(VideoData):
         Returns:
             The frames in order of time, with images, text and reasons.
         """
-        return self.select_many([question], queries=queries, progress=progress, **settings)[0]
+        found = self.select_many([question], queries=queries, progress=progress, **settings)[0]
+        return found if queries is not None else self.with_settings(**settings).compare_with_chance(found)
 
     def select_many(
         self,
@@ -186,7 +190,7 @@ class Video(VideoData):
         progress: Callable[..., Any] | None = None,
         **settings: Any,
     ) -> list[Exhibit]:
-        """Select the frames for each of several questions, as `select` does for one.
+        """Select the frames for each of several questions, as `select` does for one but without its comparison.
 
         Args:
             questions: Texts, or `Question`s.
@@ -377,11 +381,12 @@ def select(
         return select_many(video, [question], events=() if events is None else events, windows=[window], **settings)[0]
     if isinstance(video, Video) and events is not None:
         raise OptionError("events were given with an open video, which has its own; pass them to framesift.open")
-    return open(video, events=events, **settings).select_many([question], windows=[window])[0]
+    opened = open(video, events=events, **settings)
+    return opened.compare_with_chance(opened.select_many([question], windows=[window])[0])
 
 
 def select_many(
-    index: VideoIndex,
+    index: VideoIndex | StrPath,
     questions: Sequence[Question | str],
     *,
     queries: Array | None = None,
@@ -394,7 +399,7 @@ def select_many(
     """Select for each of many questions on one index, with one product for all relevances.
 
     Args:
-        index: The candidate frames of a video.
+        index: The candidate frames of a video, or where they are saved.
         questions: Texts, or `Question`s.
         queries: (Q, D) their text vectors; by default the index's own encoder makes them.
         events: The timestamped text of the video.
@@ -415,6 +420,8 @@ def select_many(
         first, second = fs.select_many(index, ["Who speaks first?", "What is on the table?"], budget=8)
         ```
     """
+    if _is_index_file(index):
+        index = VideoIndex.load(index)
     if not isinstance(index, VideoIndex):
         raise InputError(f"the index is {shown(index)}; expected a framesift.VideoIndex, as framesift.index returns")
     if isinstance(settings.get("encoder"), str):
@@ -507,6 +514,11 @@ def _select(
         windows=windows,
         **resolve_options(video.index, encoders, questions=len(asked), progress=as_progress(progress)),
     )
+
+
+def _is_index_file(video: object) -> TypeGuard[StrPath]:
+    """Whether a path is that of a saved index and not of a video."""
+    return isinstance(video, str | os.PathLike) and os.fspath(video).endswith(INDEX_SUFFIX)
 
 
 def _on_index(

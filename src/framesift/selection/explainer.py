@@ -54,7 +54,7 @@ class Explainer:
         self.rank = np.empty(len(order), dtype=int)
         self.rank[order] = np.arange(1, len(order) + 1)
         counted = relevance[np.isfinite(relevance)]
-        self.lowest, self.highest = (float(counted.min()), float(counted.max())) if len(counted) else (0.0, 0.0)
+        self.median, self.highest = (float(np.median(counted)), float(counted.max())) if len(counted) else (0.0, 0.0)
         self.events = sorted(self.trace.events, key=lambda row: (-row.score, row.start_s, row.position))
         self.event_rank = {row.index: k for k, row in enumerate(self.events, 1) if row.index is not None}
 
@@ -107,14 +107,15 @@ class Explainer:
         return self.scaled(slot)
 
     def scaled(self, slot: Slot) -> float:
-        """The relevance of the frame's picture, from 0 for the least of the video to 1 for the best."""
-        return (slot.relevance - self.lowest) / (self.highest - self.lowest) if self.highest > self.lowest else 0.0
+        """The relevance of the frame's picture, from 0 for the video's median and less to 1 for the best."""
+        above = max(slot.relevance - self.median, 0.0)
+        return above / (self.highest - self.median) if above else 0.0
 
     def picture_sentence(self, slot: Slot) -> str:
         rank, chance = int(self.rank[slot.index]), self.basis.chance
         if chance is not None and slot.relevance <= chance.high:
-            place = "the best" if rank == 1 else ordinal(rank)
-            return f"No closer to the question than chance: {place} of {self.candidates} frames."
+            place = "" if rank == 1 else f"{ordinal(rank)} "
+            return f"The {place}closest of {self.candidates} pictures, though no closer to the question than chance."
         if rank == 1:
             return "Best match for the picture that the question describes."
         return f"Looks like what the question describes: {ordinal(rank)} best of {self.candidates} frames."

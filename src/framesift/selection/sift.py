@@ -25,7 +25,6 @@ from framesift.types.selection import make_slots
 from framesift.types.vectors import TIE_TOLERANCE, Array
 
 UNRELATED_PERCENTILE = 10.0  # of the events' scores: taken as that of a text unrelated to the question
-VISUAL_LEVEL = 0.5  # scaled relevance from which a frame is a visual match, below it context
 CARRIED = "on a frame selected for its picture"
 BELOW_FLOOR = "does not stand out"
 
@@ -88,7 +87,9 @@ def sift(evidence: Evidence, budget: int, *, config: SiftConfig) -> Selection:
     shown = {index: choice.item for index, choice in words.items()}
     if config.carry:
         shown |= carried_events(match, shown.values(), list(pictures), first=budget)
-    visual = [index for index in pictures if relevance[index] >= VISUAL_LEVEL]
+    # a visual match is nearer to the best frame of the video than to its median, the rest is context
+    level = (1.0 + float(np.median(relevance))) / 2
+    visual = [index for index in pictures if relevance[index] > level]
     roles: dict[int, Role] = dict.fromkeys(pictures, "context")
     roles |= dict.fromkeys(visual, "visual")
     roles |= dict.fromkeys(words, "ground")

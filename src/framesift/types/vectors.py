@@ -283,14 +283,14 @@ def validate_times(values: ArrayLike, duration_s: float, count: int) -> Array:
         raise InputError("there is no candidate frame; expected at least one")
     if times.shape != (count,):
         raise InputError(f"times_s has shape {times.shape} for {count} frames; expected ({count},)")
-    if not (math.isfinite(duration_s) and duration_s > 0):
-        raise InputError(f"duration_s is {duration_s}; expected a positive number of seconds")
     if not np.isfinite(times).all():
         raise InputError(f"times_s[{np.isfinite(times).argmin()}] is not finite; expected seconds")
     step = np.diff(times)
     if (step <= 0).any():
         k = int((step <= 0).argmax())
         raise InputError(f"times_s[{k + 1}] = {times[k + 1]} is not after {times[k]}; expected ascending times")
+    if not (math.isfinite(duration_s) and duration_s > 0):
+        raise InputError(f"duration_s is {duration_s}; expected a positive number of seconds")
     if times[-1] > duration_s:
         allowed = float(np.median(step)) if len(step) else 1.0
         if times[-1] - duration_s <= allowed and (count == 1 or duration_s > times[-2]):

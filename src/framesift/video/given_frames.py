@@ -10,12 +10,14 @@ from framesift.types import VideoInfo
 from framesift.types.vectors import Array, validate_times
 
 NAME = "<frames>"  # in the place of a path
+FRAME_ATTRIBUTES = ("get_frames_played_at", "__array__", "__array_interface__")  # of decoders, arrays and PIL images
 RATE = 1.0  # of a decoder without times: frames per second
 
 
 def are_frames(video: object, times_s: object) -> bool:
     """Whether a video was given as frames, and not as a path or several."""
-    return times_s is not None or hasattr(video, "get_frames_played_at")
+    first = video[0] if isinstance(video, Sequence) and video else video
+    return times_s is not None or any(hasattr(first, name) for name in FRAME_ATTRIBUTES)
 
 
 class GivenFrames:
