@@ -1,4 +1,4 @@
-"""Give the tools to an agent: LangChain, LlamaIndex, smolagents, or plain function calling.
+"""Give the tools to an agent: LangChain, LlamaIndex, smolagents, OpenAI's Agents SDK, or plain function calling.
 
     python agent_tools.py [FOLDER]
 
@@ -62,3 +62,10 @@ if find_spec("smolagents"):
     # smolagents passes a tool's result on as text: the words, times and reasons without the images.
     text_tools = [as_tool(tool) for tool in fs.agent_tools(folder, output="text")]
     print("smolagents:", text_tools[2](video=video, contains="launch").splitlines()[-2])
+
+if find_spec("agents"):
+    from agents import Agent, function_tool
+
+    # A model that sees images sees the frames.
+    agent = Agent(name="viewer", tools=[function_tool(t) for t in fs.agent_tools(folder, output="openai-agents")])
+    print("OpenAI Agents SDK:", [tool.name for tool in agent.tools])

@@ -62,6 +62,7 @@ def test_tools_are_those_of_the_definitions_and_read_only(client):
     assert [(tool.name, tool.input_schema) for tool in tools] == [
         (tool.name, tool.parameters) for tool in definitions(AgentConfig())
     ]
+    assert [tool.name for tool in tools if tool.output_schema is None] == ["watch", "look"]  # images
     assert all(tool.annotations.read_only_hint for tool in tools)
 
 
@@ -72,6 +73,21 @@ def test_list_names_the_videos_of_the_folders_only(client):
     assert not any(name in listed for name in ("link.mp4", "hidden", "secret", "notes"))
 
 
+def test_structured_output_has_what_the_text_says(client):
+    cues = client.call("read_transcript", video="boat.mp4", limit=1)  # the client checks all against the schemas
+    (cue,), message = cues.structured_content["results"], cues.structured_content["message"]
+    assert cue["text"].startswith("<data>") and f"({cue['start_s']:g} s) {cue['text'][6:-7]}" in text_of(cues)
+    assert NOTICE in message and "more: call again with from_s=" in message and cue["text"][6:-7] not in message
+    listed = client.call("list_videos", contains="silent").structured_content["results"]
+    (described,) = client.call("video_info", video="talks/silent.mp4").structured_content["results"]
+    assert listed == [described] and (described["name"], described["duration_s"]) == ("talks/silent.mp4", 6.0)
+    client.call("watch", video="boat.mp4", question=QUESTION, budget=1)
+    found = client.call("search_library", text="wind", by="words", limit=1).structured_content["results"]
+    assert [(place["video"], place["found_by"]) for place in found] == [("boat.mp4", "words")]
+    assert client.call("list_videos", contains="nothing").structured_content["results"] == []
+    assert client.call("video_info", video="nothing.mp4").structured_content is None  # an error
+
+
 def test_watch_indexes_a_new_video_and_returns_frames_with_words_and_reasons(client, folder):
     make_video(folder / "new.mp4", 12)
     client.progress.clear()
@@ -79,7 +95,9 @@ def test_watch_indexes_a_new_video_and_returns_frames_with_words_and_reasons(cli
     assert [block.type for block in result.content] == ["text", *["text", "image"] * 3, "text"]
     with Image.open(io.BytesIO(base64.b64decode(result.content[2].data))) as image:
         assert image.format == "JPEG" and max(image.size) <= 96
+    times_s = [block.meta["framesift/time_s"] for block in result.content if block.type == "image"]
     told = text_of(result)
+    assert times_s == sorted(set(times_s)) and all(f"({time_s:g} s)" in told for time_s in times_s)
     assert "<data>The wind put off the launch.</data>" in told
     assert "[1] 0:0" in told and "Shown because of these words." in told
     assert "Total: 3 images of" in told and "tokens" in told
@@ -89,8 +107,8 @@ def test_watch_indexes_a_new_video_and_returns_frames_with_words_and_reasons(cli
 def test_progress_grows_and_names_the_stage():
     sent = []
 
-    async def report_progress(progress, _total, message):
-        sent.append((progress, message))
+    async def report_progress(*report):
+        sent.append(report)
 
     def work():
         report = ProgressReporter(SimpleNamespace(session=SimpleNamespace(report_progress=report_progress)), cancelled)
@@ -99,8 +117,9 @@ def test_progress_grows_and_names_the_stage():
 
     cancelled = threading.Event()
     anyio.run(anyio.to_thread.run_sync, work)
-    progress, messages = zip(*sent, strict=True)
+    progress, totals, messages = zip(*sent, strict=True)
     assert messages == ("waiting", "indexing 0%", "indexing 25%", "encoding text 25%")
+    assert totals == (None, 1, 1, 2) and [round(done, 3) for done in progress] == [0, 0, 0.25, 1.25]
     assert list(progress) == sorted(set(progress))
 
 

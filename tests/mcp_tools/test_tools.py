@@ -70,10 +70,19 @@ def test_function_returns_blocks_of_a_chat_api_and_errors_as_text(tools):
     assert "not a video in this server's folders" in tools["look"]("nothing.mp4", [1.0])[0]["text"]
 
 
+def test_function_returns_outputs_of_the_openai_agents_sdk(tools, folder):
+    look = next(tool for tool in fs.agent_tools(folder, output="openai-agents") if tool.__name__ == "look")
+    chat = tools["look"]("boat.mp4", [1.0])
+    assert look("boat.mp4", [1.0]) == [
+        {"type": "image", "image_url": block["image_url"]["url"]} if block["type"] == "image_url" else block
+        for block in chat
+    ]
+
+
 def test_functions_without_images(folder):
     (listing, *_) = fs.agent_tools(folder, output="text", config=fs.PipelineConfig(speech="none", encoder="offline"))
     assert "boat.mp4" in listing(contains="boat", limit=1)
-    with pytest.raises(OptionError, match="expected blocks or text"):
+    with pytest.raises(OptionError, match="expected one of blocks, text"):
         fs.agent_tools(folder, output="html")
 
 
@@ -151,6 +160,6 @@ def test_times_are_written_as_people_cite_them():
 
 def test_images_shrink_until_they_fit():
     noise = np.random.default_rng(0).integers(0, 256, (400, 600, 3), dtype=np.uint8)
-    images = encode_images([Image.fromarray(noise)] * 3, 500, 60_000)
+    images = encode_images([(0.0, Image.fromarray(noise))] * 3, 500, 60_000)
     assert sum(len(image.data) for image in images) <= 60_000
     assert max(images[0].width, images[0].height) < 500

@@ -6,7 +6,7 @@ import inspect
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal, get_type_hints
+from typing import Any, Literal, get_args, get_type_hints
 
 from framesift.errors import FramesiftError, OptionError
 from framesift.library.downloads import UrlMode
@@ -17,7 +17,7 @@ from framesift.mcp.session import AgentSession, error_reply
 from framesift.mcp.tools import TOOL_NAMES, VideoTools, call_tool
 from framesift.pipeline.config import PipelineConfig
 
-ToolOutput = Literal["blocks", "text"]
+ToolOutput = Literal["blocks", "text", "openai-agents"]
 
 
 def agent_tools(
@@ -31,7 +31,8 @@ def agent_tools(
 
     Args:
         *folders: The only directories that are read.
-        output: "blocks" returns a list of text and image_url blocks, as chat APIs take them; "text" only the text.
+        output: "blocks" returns a list of text and image_url blocks, as chat APIs take them; "openai-agents" the text
+            and image outputs of that SDK; "text" only the text.
         config: The settings of indexing and selecting.
         max_budget: The most frames of a call.
         urls: "files" also accepts http(s) addresses of videos.
@@ -49,8 +50,8 @@ def agent_tools(
         blocks = watch("film.mp4", "Why was the launch put off?")
         ```
     """
-    if output not in ("blocks", "text"):
-        raise OptionError(f"output is {output!r}; expected blocks or text")
+    if output not in get_args(ToolOutput):
+        raise OptionError(f"output is {output!r}; expected one of {', '.join(get_args(ToolOutput))}")
     places = tuple(map(Path, folders))
     session = AgentSession(AgentConfig(places, config or PipelineConfig(), max_budget=max_budget, urls=urls))
     return [_function(session, name, output) for name in TOOL_NAMES]
@@ -71,7 +72,7 @@ def _function(session: AgentSession, name: str, output: ToolOutput) -> Callable[
             reply = call_tool(session, name, given, Call())
         except FramesiftError as error:
             reply = error_reply(error)
-        return reply.text if output == "text" else _blocks(reply)
+        return reply.text if output == "text" else _blocks(reply, output)
 
     functools.update_wrapper(function, method)
     del function.__wrapped__  # type: ignore[attr-defined]  # it has the parameter `self`
@@ -82,12 +83,13 @@ def _function(session: AgentSession, name: str, output: ToolOutput) -> Callable[
     return function
 
 
-def _blocks(reply: Reply) -> list[dict[str, Any]]:
+def _blocks(reply: Reply, output: ToolOutput) -> list[dict[str, Any]]:
     blocks: list[dict[str, Any]] = []
     for part in reply.parts:
         if isinstance(part, str):
             blocks.append({"type": "text", "text": part})
         else:
             url = "data:image/jpeg;base64," + base64.b64encode(part.data).decode("ascii")
-            blocks.append({"type": "image_url", "image_url": {"url": url}})
+            chat = {"type": "image_url", "image_url": {"url": url}}
+            blocks.append({"type": "image", "image_url": url} if output == "openai-agents" else chat)
     return blocks

@@ -1,7 +1,8 @@
 """What a tool returns: text and JPEG images. Everything that comes from a video or its name is marked as data."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from PIL import Image
 
@@ -19,11 +20,12 @@ PIXELS_PER_TOKEN = 750
 
 @dataclass(frozen=True)
 class JpegImage:
-    """An encoded image and its size in pixels."""
+    """An encoded image, its size in pixels, and when in the video it is shown."""
 
     data: bytes
     width: int
     height: int
+    time_s: float
 
     @property
     def tokens(self) -> int:
@@ -32,14 +34,30 @@ class JpegImage:
 
 @dataclass(frozen=True)
 class Reply:
-    """Texts and images in the order in which the model reads them. is_error: the text says what to do instead."""
+    """Texts and images in the order in which the model reads them. is_error: the text says what to do instead.
+
+    results: what the text lists, as dataclasses. message: the text without them.
+    """
 
     parts: tuple[str | JpegImage, ...]
     is_error: bool = False
+    results: Sequence[Any] = ()
+    message: str = ""
+
+    @classmethod
+    def listing(cls, head: str, lines: Sequence[str], results: Sequence[Any], tail: str = "") -> "Reply":
+        """Results, each as a line and as a dataclass, between two texts."""
+        around = [head, tail] if tail else [head]
+        return cls(("\n".join([head, *lines, *around[1:]]),), results=results, message="\n".join(around))
 
     @property
     def text(self) -> str:
         return "\n".join(part for part in self.parts if isinstance(part, str))
+
+    @property
+    def structured(self) -> dict[str, Any]:
+        """The same for programs."""
+        return {"message": self.message or self.text, "results": [asdict(result) for result in self.results]}
 
 
 def data(text: str, length: int = MAX_TEXT) -> str:
@@ -66,13 +84,16 @@ def seconds(time_s: float) -> str:
     return f"{time_s:.3f}".rstrip("0").rstrip(".")
 
 
-def encode_images(images: Sequence[Image.Image], max_side: int, max_bytes: int) -> list[JpegImage]:
-    """JPEGs of at most `max_side` pixels; of lower quality, then smaller, until all together fit in `max_bytes`."""
+def encode_images(images: Sequence[tuple[float, Image.Image]], max_side: int, max_bytes: int) -> list[JpegImage]:
+    """JPEGs of at most `max_side` pixels; of lower quality, then smaller, until all together fit in `max_bytes`.
+
+    images: each after its time in seconds.
+    """
     side = max_side
     while True:
-        resized = [shrink(image.convert("RGB"), side) for image in images]
+        resized = [(time_s, shrink(image.convert("RGB"), side)) for time_s, image in images]
         for quality in QUALITIES:
-            encoded = [JpegImage(jpeg(image, quality=quality), *image.size) for image in resized]
+            encoded = [JpegImage(jpeg(image, quality=quality), *image.size, time_s) for time_s, image in resized]
             if sum(len(image.data) for image in encoded) <= max_bytes or side < 64:
                 return encoded
         side = side * 3 // 4

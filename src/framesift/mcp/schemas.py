@@ -33,18 +33,21 @@ WHOLE = _read_as(int)
 
 @dataclass(frozen=True)
 class ToolDefinition:
-    """A tool: its name, what it does, and the JSON schema of its arguments."""
+    """A tool: its name, what it does, and the JSON schemas of its arguments and of its structured output, if any."""
 
     name: str
     description: str
     parameters: dict[str, Any]
+    output: dict[str, Any] | None
 
     def to_dict(self, form: ToolFormat = "mcp") -> dict[str, Any]:
         """The definition as the Chat Completions API, the Messages API or MCP takes it."""
         described = {"name": self.name, "description": self.description}
         if form == "openai":
             return {"type": "function", "function": {**described, "parameters": self.parameters}}
-        return {**described, "input_schema" if form == "anthropic" else "inputSchema": self.parameters}
+        if form == "anthropic":
+            return {**described, "input_schema": self.parameters}
+        return {**described, "inputSchema": self.parameters} | ({"outputSchema": self.output} if self.output else {})
 
 
 def arguments_model(
@@ -64,15 +67,17 @@ def arguments_model(
     return create_model(function.__name__, __config__=ConfigDict(extra="forbid"), **fields)
 
 
-def define(function: Callable[..., Any], model: type[BaseModel]) -> ToolDefinition:
-    """The definition of a tool with these arguments."""
+def define(function: Callable[..., Any], model: type[BaseModel], result: type | None) -> ToolDefinition:
+    """The definition of a tool with these arguments. result: the dataclass of what `Reply.structured` lists."""
     schema = {name: entry for name, entry in model.model_json_schema().items() if name != "title"}
     for entry in schema["properties"].values():
         del entry["title"]
         if entry.get("default", "") is None:
             del entry["default"]
     description = inspect.cleandoc(function.__doc__ or "").partition("\n\nArgs:\n")[0]
-    return ToolDefinition(function.__name__, " ".join(description.split()), schema)
+    fields: dict[str, Any] = {"message": (str, ...), "results": (list[result], ...)}  # type: ignore[valid-type]
+    output = create_model(function.__name__, **fields).model_json_schema() if result else None
+    return ToolDefinition(function.__name__, " ".join(description.split()), schema, output)
 
 
 def read_arguments(model: type[BaseModel], arguments: Mapping[str, Any]) -> dict[str, Any]:

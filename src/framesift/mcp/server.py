@@ -31,12 +31,13 @@ from framesift.library.session import Call, CallCancelled
 from framesift.mcp.config import AgentConfig
 from framesift.mcp.replies import NOTICE, JpegImage, Reply
 from framesift.mcp.session import AgentSession, error_reply
-from framesift.mcp.tools import call_tool, definitions
+from framesift.mcp.tools import RESULTS, call_tool, definitions
 from framesift.server.config import ServerConfig
 from framesift.server.security import SecurityMiddleware
 
 MAX_CALLS = 64  # at a time; most of them wait
 SHUTDOWN_GRACE_S = 2
+STEP = 1e-6  # between two reports of the same progress
 INSTRUCTIONS = (
     "framesift picks the few frames of a long video that answer a question. Start with watch(video, question); "
     "names come from list_videos. If the frames do not show the answer, narrow with from_s and to_s, use "
@@ -64,7 +65,13 @@ class AgentServer:
     async def list_tools(self, _: Context, __: object) -> ListToolsResult:
         hints = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True)
         tools = [
-            Tool(name=each.name, description=each.description, input_schema=each.parameters, annotations=hints)
+            Tool(
+                name=each.name,
+                description=each.description,
+                input_schema=each.parameters,
+                output_schema=each.output,
+                annotations=hints,
+            )
             for each in definitions(self.session.config)
         ]
         return ListToolsResult(tools=tools)
@@ -84,20 +91,35 @@ class AgentServer:
             reply = error_reply(error)
         finally:
             cancelled.set()
-        return CallToolResult(content=[_content(part) for part in reply.parts], is_error=reply.is_error)
+        structured = reply.structured if params.name in RESULTS and not reply.is_error else None
+        content = [_content(part) for part in reply.parts]
+        return CallToolResult(content=content, structured_content=structured, is_error=reply.is_error)
 
 
 class ProgressReporter:
-    """Sends progress to the client: the seconds since the call began, because it has to grow, and the stage."""
+    """Sends progress to the client: how many stages are done, with the share of the current one, of those begun.
+
+    The protocol wants every report to be larger than the one before. A stage of unknown length counts for nothing.
+    """
 
     def __init__(self, context: Context, cancelled: threading.Event) -> None:
-        self._context, self._cancelled, self._began_s = context, cancelled, time.monotonic()
+        self._context, self._cancelled = context, cancelled
+        self._stages: list[str] = []
+        self._sent = 0.0
 
     def __call__(self, stage: str, done: float, total: float, /) -> None:
-        message = f"{stage} {min(done / total, 1.0):.0%}" if total else stage
-        if not self._cancelled.is_set():
-            passed_s = time.monotonic() - self._began_s
-            anyio.from_thread.run(self._context.session.report_progress, passed_s, None, message)
+        if self._cancelled.is_set():
+            return
+        self._sent += STEP
+        if not total:
+            anyio.from_thread.run(self._context.session.report_progress, self._sent, None, stage)
+            return
+        if stage not in self._stages[-1:]:
+            self._stages.append(stage)
+        share = min(done / total, 1.0)
+        self._sent = max(len(self._stages) - 1 + share, self._sent)
+        report = self._sent, float(len(self._stages)), f"{stage} {share:.0%}"
+        anyio.from_thread.run(self._context.session.report_progress, *report)
 
 
 def run_stdio(config: AgentConfig) -> None:
@@ -129,4 +151,5 @@ def run_http(config: AgentConfig, access: ServerConfig, listener: socket.socket)
 def _content(part: str | JpegImage) -> ContentBlock:
     if isinstance(part, str):
         return TextContent(type="text", text=part)
-    return ImageContent(type="image", data=base64.b64encode(part.data).decode("ascii"), mime_type="image/jpeg")
+    jpeg = base64.b64encode(part.data).decode("ascii")
+    return ImageContent(type="image", data=jpeg, mime_type="image/jpeg", _meta={"framesift/time_s": part.time_s})

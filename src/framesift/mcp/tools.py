@@ -6,7 +6,7 @@ Each returns a Reply. Descriptions are short, because a client sends all of them
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any, Literal
 
 from PIL import Image
@@ -34,6 +34,50 @@ TOOL_NAMES = ("list_videos", "watch", "read_transcript", "look", "search_library
 Side = Annotated[int, Field(ge=SIDES[0], le=SIDES[1]), WHOLE]
 Start = Annotated[float, Field(ge=0), MOMENT]
 Budget = Annotated[int, Field(ge=1, le=MAX_BUDGET), WHOLE]  # a server may have another maximum
+
+
+@dataclass(frozen=True)
+class ListedVideo:
+    """A video, with what its container says. problem: why it can't be read, or empty."""
+
+    name: str
+    duration_s: float
+    width: int
+    height: int
+    fps: float
+    codec: str
+    has_audio: bool
+    is_indexed: bool
+    problem: str
+
+
+@dataclass(frozen=True)
+class ListedCue:
+    """A cue of the text. text: marked as data."""
+
+    start_s: float
+    end_s: float
+    text: str
+
+
+@dataclass(frozen=True)
+class ListedPlace:
+    """A second of a video that matches. words: marked as data."""
+
+    video: str
+    time_s: float
+    found_by: str
+    is_weak: bool
+    words: str
+
+
+# Those of `watch` and `look` are images: where there is structured output, Codex shows its model nothing else.
+RESULTS: dict[str, type] = {
+    "list_videos": ListedVideo,
+    "read_transcript": ListedCue,
+    "search_library": ListedPlace,
+    "video_info": ListedVideo,
+}
 
 
 @dataclass(frozen=True)
@@ -65,11 +109,10 @@ class VideoTools:
             else:
                 none = "There is no video in this server's folders."
             return Reply((none,))
-        lines = [f"{counted(len(videos), 'video')}. {NOTICE}"]
-        lines += [self._list_line(video) for video in videos[:limit]]
-        if len(videos) > limit:
-            lines.append(f"{len(videos) - limit} more: narrow the list with `contains` or raise `limit`.")
-        return Reply(("\n".join(lines),))
+        listed = [self._listed(video) for video in videos[:limit]]
+        left = len(videos) - limit
+        tail = f"{left} more: narrow the list with `contains` or raise `limit`." if left > 0 else ""
+        return Reply.listing(f"{counted(len(videos), 'video')}. {NOTICE}", list(map(_video_line, listed)), listed, tail)
 
     def watch(
         self,
@@ -104,7 +147,7 @@ class VideoTools:
             with self.session.work_slots:
                 chosen = prepared.select(question, budget=budget, from_s=from_s, to_s=to_s, size=size, overlay="none")
                 selection, pictures = chosen.selection, chosen.bare_images(chosen.times_s)
-                images = encode_images([picture for _, picture in pictures], max_side, REPLY_BYTES)
+                images = encode_images(list(pictures), max_side, REPLY_BYTES)
             length = times(prepared.index.info.duration_s)
             text = f"{counted(len(prepared.events), 'cue')} of text" if prepared.events else "no text"
             heading = f"{counted(len(images), 'frame')} of {data(found.name)}, {length} long, {text}. {NOTICE}"
@@ -161,12 +204,12 @@ class VideoTools:
         matching = [event for event in inside if all(word in event.text.casefold() for word in words)]
         if not matching:
             return Reply((f"None of the {counted(len(inside), 'cue')} there holds all of these words; try fewer.",))
-        lines = [f"{len(matching)} of {counted(len(text.events), 'cue')}, from {data(source)}. {NOTICE}", "<data>"]
-        lines += [f"{times(event.start_s)} {plain(event.text)}" for event in matching[:limit]]
-        lines.append("</data>")
-        if len(matching) > limit:
-            lines.append(f"{len(matching) - limit} more: call again with from_s={matching[limit].start_s:g}.")
-        return Reply(("\n".join(lines),))
+        head = f"{len(matching)} of {counted(len(text.events), 'cue')}, from {data(source)}. {NOTICE}"
+        lines = [f"{times(event.start_s)} {plain(event.text)}" for event in matching[:limit]]
+        cues = [ListedCue(event.start_s, event.end_s, data(event.text)) for event in matching[:limit]]
+        left = len(matching) - limit
+        tail = f"{left} more: call again with from_s={matching[limit].start_s:g}." if left > 0 else ""
+        return Reply.listing(head, ["<data>", *lines, "</data>"], cues, tail)
 
     def look(
         self,
@@ -187,11 +230,12 @@ class VideoTools:
         with self.about(video) as found, self.session.work_slots:
             shown_s = sorted(set(on_screen_times(found.path, times_s)))
             short_side = _short_side(probe(found.path), max_side)
-            pictures = [Image.fromarray(array) for _, array in fetch(found.path, shown_s, short_side=short_side)]
+            arrays = fetch(found.path, shown_s, short_side=short_side)
+            pictures = [(time_s, Image.fromarray(array)) for time_s, array in arrays]
             images = encode_images(pictures, max_side, REPLY_BYTES)
         parts: list[str | JpegImage] = [f"{counted(len(images), 'frame')} of {data(found.name)}. {NOTICE}"]
-        for time_s, image in zip(shown_s, images, strict=True):
-            parts += [times(time_s), image]
+        for image in images:
+            parts += [times(image.time_s), image]
         return Reply((*parts, describe_cost(images)))
 
     def search_library(
@@ -223,10 +267,10 @@ class VideoTools:
                 store=config.index.store,
                 videos=videos,
             )
-        lines = [f"{counted(len(hits), 'place')} in {counted(len(videos), 'indexed video')}, best first. {NOTICE}"]
-        lines += [note] if (note := match_note(hits)) else []
-        lines += [_hit_line(rank, hit, videos[hit.fingerprint]) for rank, hit in enumerate(hits, 1)]
-        return Reply(("\n".join(lines),))
+        head = f"{counted(len(hits), 'place')} in {counted(len(videos), 'indexed video')}, best first. {NOTICE}"
+        head += f"\n{note}" if (note := match_note(hits)) else ""
+        listed = [_listed_place(hit, videos[hit.fingerprint]) for hit in hits]
+        return Reply.listing(head, [_place_line(rank, place) for rank, place in enumerate(listed, 1)], listed)
 
     def video_info(self, video: str) -> Reply:
         """Describe a video: length, size, sound, subtitles, whether it is indexed, and known problems.
@@ -249,14 +293,14 @@ class VideoTools:
             lines.append(f"Subtitle tracks: {data(', '.join(tracks))}")
         if prepared is None:
             lines.append("Not indexed yet; `watch` indexes it.")
-            return Reply(("\n".join(lines),))
+            return Reply(("\n".join(lines),), results=[self._listed(found)])
         index, text = prepared.index, prepared.text
         sources = ", ".join(public_message(source.name, found) for source in text.sources)
         lines.append(f"Indexed: {counted(len(index), 'candidate frame')}, encoder {index.encoder}.")
         lines.append(f"Words: {counted(len(text.events), 'cue')} from {data(sources)}." if sources else "Words: none.")
         if prepared.warnings:
             lines.append(f"Warnings: {data(public_message('; '.join(prepared.warnings), found), 1000)}")
-        return Reply(("\n".join(lines),))
+        return Reply(("\n".join(lines),), results=[self._listed(found)])
 
     @contextmanager
     def about(self, name: str) -> Iterator[LibraryVideo]:
@@ -267,17 +311,19 @@ class VideoTools:
         except FramesiftError as error:
             raise InputError(public_message(error, video, data)) from error
 
-    def _list_line(self, video: LibraryVideo) -> str:
-        facts = self.session.catalog.facts(video)
-        if facts.problem:
-            return f"{data(video.name)} can't be read as a video"
-        state = "indexed" if self.session.catalog.is_indexed(video) else "not indexed"
-        return f"{data(video.name)} {times(facts.duration_s)}, {state}"
+    def _listed(self, video: LibraryVideo) -> ListedVideo:
+        facts = asdict(self.session.catalog.facts(video))
+        del facts["fingerprint"]
+        problem = facts.pop("problem") and "can't be read as a video"
+        return ListedVideo(
+            plain(video.name), **facts, is_indexed=self.session.catalog.is_indexed(video), problem=problem
+        )
 
 
 def definitions(config: AgentConfig | None = None) -> list[ToolDefinition]:
     """The tools' definitions, with the limits of a server's configuration."""
-    return [define(getattr(VideoTools, name), _arguments(name, config or AgentConfig())) for name in TOOL_NAMES]
+    config = config or AgentConfig()
+    return [define(getattr(VideoTools, name), _arguments(name, config), RESULTS.get(name)) for name in TOOL_NAMES]
 
 
 def call_tool(session: AgentSession, name: str, arguments: Mapping[str, Any], call: Call) -> Reply:
@@ -326,8 +372,17 @@ def _short_side(info: VideoInfo, max_side: int) -> int | None:
     return max(1, -(-shortest * max_side // longest)) if longest > max_side else None
 
 
-def _hit_line(rank: int, hit: Hit, video: LibraryVideo) -> str:
-    words = "" if hit.event is None else f": {data(hit.event.text, 200)}"
+def _video_line(video: ListedVideo) -> str:
+    state = "indexed" if video.is_indexed else "not indexed"
+    return f"{data(video.name)} {video.problem or f'{times(video.duration_s)}, {state}'}"
+
+
+def _listed_place(hit: Hit, video: LibraryVideo) -> ListedPlace:
+    words = "" if hit.event is None else data(hit.event.text, 200)
     found_by = "frame and words" if hit.relevance is not None and hit.event else "words" if hit.event else "frame"
-    weak = "" if hit.stands_out else " (weak match)"
-    return f"{rank}. {data(video.name)} at {times(hit.time_s)}, by {found_by}{weak}{words}"
+    return ListedPlace(plain(video.name), hit.time_s, found_by, not hit.stands_out, words)
+
+
+def _place_line(rank: int, place: ListedPlace) -> str:
+    words, weak = place.words and f": {place.words}", " (weak match)" if place.is_weak else ""
+    return f"{rank}. {data(place.video)} at {times(place.time_s)}, by {place.found_by}{weak}{words}"
