@@ -25,6 +25,7 @@ from helpers.batch_videos import install_encoder
 from helpers.examples import IS_THOROUGH, UNCHECKED, examples
 from helpers.plugin_packages import Packages
 from helpers.sample_data import SAMPLE_DATA
+from helpers.strict_server import StrictServer
 from helpers.written_files import make_home, repository_files
 
 LEFT_OUT = f"no sample files at {SAMPLE_DATA} (set FRAMESIFT_SAMPLE_DATA to their folder)"
@@ -123,6 +124,13 @@ def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Packag
     installed = Packages(tmp_path / "site-packages", monkeypatch)
     yield installed
     installed.remove()
+
+
+@pytest.fixture
+def server() -> Iterator[StrictServer]:
+    """A server of one chat model."""
+    with StrictServer() as running:
+        yield running
 
 
 @pytest.fixture(scope="session")

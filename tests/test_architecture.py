@@ -62,18 +62,6 @@ def test_no_two_classes_or_type_aliases_share_a_name():
     assert shared == {}
 
 
-def test_no_module_object_is_callable():
-    callable_modules = [
-        module
-        for module, path in modules().items()
-        for node in nodes(path)
-        if isinstance(node, ast.ClassDef)
-        and any("ModuleType" in ast.unparse(base) for base in node.bases)
-        and any(isinstance(entry, ast.FunctionDef) and entry.name == "__call__" for entry in node.body)
-    ]
-    assert callable_modules == []
-
-
 def test_functions_outside_selection_have_at_most_eight_parameters():
     wide = {
         f"{module}.{node.name}"

@@ -39,6 +39,7 @@ def test_config_rejects_what_a_setting_does_not_allow(tmp_path):
         "budget": 0,
         "fps": -1,
         "mode": "slow",
+        "decode": "gpu",
         "method": "nothing",
         "options": {"no_such_option": 1},
         "visual_demand": 2,
@@ -200,13 +201,14 @@ def test_what_is_no_list_of_events_is_an_error(video):
             fs.select(video.index, QUESTION, events=events, encoder=GridEncoder())
 
 
-def test_event_and_question_with_other_types_are_errors():
-    for times in (("0", 1), (0, None), (0, [1]), (0, 10**400)):
+def test_event_and_question_with_other_values_are_errors():
+    for times in (("0", 1), (0, None), (0, [1]), (0, 10**400), (2.0, 1.0), (float("nan"), 1.0), (0.0, float("inf"))):
         with pytest.raises(fs.InputError, match="event"):
             fs.Event(*times, "x")
     for text in (None, 3, "\ud800"):
         with pytest.raises(fs.InputError, match="event"):
             fs.Event(0, 1, text)
+    for text in (None, 3, "\ud800", "  "):
         with pytest.raises(fs.InputError, match="question"):
             fs.Question(text)
     for options in (3, [1], "AB", ["\ud800"]):

@@ -16,7 +16,6 @@ from framesift.pipeline.config import PipelineConfig
 from framesift.readers.base import get_reader
 from framesift.readers.openai import OpenAIReader
 from helpers.batch_videos import install_encoder, make_video
-from helpers.strict_server import StrictServer
 
 PASSWORD, KEY = "hunter2-password", "swordfish-key"
 ENVIRONMENT_KEY = "sk-environment-0123456789"
@@ -35,12 +34,6 @@ WITH_CREDENTIALS = (
     f"//me:{PASSWORD}@host/v1",
     f"local:http://me:{PASSWORD}@host/v1",
 )
-
-
-@pytest.fixture
-def server():
-    with StrictServer() as running:
-        yield running
 
 
 @pytest.fixture

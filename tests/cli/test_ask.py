@@ -8,15 +8,8 @@ import pytest
 from framesift.cli import main
 from framesift.cli.ask import print_stream
 from framesift.types import Answer
-from helpers.strict_server import StrictServer
 
 CHOICE = ("-q", "Cold?", "-o", "yes", "-o", "no")
-
-
-@pytest.fixture
-def server():
-    with StrictServer() as running:
-        yield running
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """Tiny checkpoints of every family, made from configs and saved as the hub would give them."""
 
-import json
+from helpers.tiny_checkpoints import write_json
 
 LANGUAGE = {
     "hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4,
@@ -244,10 +244,6 @@ def save_image_processor(folder, name, **settings):
     import transformers
 
     getattr(transformers, name)(**settings).save_pretrained(folder)
-
-
-def write_json(path, value):
-    path.write_text(json.dumps(value), encoding="utf-8")
 
 
 SAVE = {

@@ -7,7 +7,6 @@ from framesift.readers import llava, local
 from framesift.rendering.exhibit import exhibit as make_exhibit
 from helpers import tiny_readers
 from helpers.clips import make_clip
-from helpers.strict_server import StrictServer
 
 TEXTS = {3: "The launch was put off\nbecause of the wind.", 7: "Nobody has been back.", 12: "And a second cup."}
 QUESTION = fs.Question("Why was the launch put off?", ["The rain", "The wind", "A strike"])
@@ -63,12 +62,6 @@ def reader_of(folders, loaded):
         return loaded[name]
 
     return make
-
-
-@pytest.fixture
-def server():
-    with StrictServer() as running:
-        yield running
 
 
 @pytest.fixture(autouse=True)

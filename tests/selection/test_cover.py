@@ -93,22 +93,6 @@ def test_selection_leaves_the_threads_of_the_blas_idle():
     assert found.stdout == "[True, True]\n"
 
 
-@settings(max_examples=examples(200), deadline=None)
-@given(st.integers(0, 2**32 - 1), st.integers(2, 120), st.floats(0.0, 1.0))
-def test_region_max_cosines_equal_those_of_all_pairs(seed, count, noise):
-    rng = np.random.default_rng(seed)
-    shot = np.sort(rng.integers(0, count // 8 + 1, count))
-    vectors = UnitRows(rng.standard_normal((count, 5))[shot] + noise * rng.standard_normal((count, 5)))
-    selected = sorted(rng.choice(count, rng.integers(1, count), replace=False).tolist())
-    omitted = np.setdiff1d(np.arange(count), selected)
-    runs = np.split(omitted, np.flatnonzero(np.diff(omitted) > 1) + 1)
-    start, stop = np.array([run[0] for run in runs]), np.array([run[-1] + 1 for run in runs])
-    cosines = vectors.rows.astype(np.float64) @ vectors.rows[selected].astype(np.float64).T
-    expected = [cosines[a:b].max() for a, b in zip(start, stop, strict=True)]
-    cache = SimilarityCache(vectors, selected)
-    assert cache.region_max_cosines(start, stop) == pytest.approx(expected, abs=1e-12)
-
-
 @settings(max_examples=examples(100), deadline=None)
 @given(st.integers(0, 2**32 - 1), st.integers(41, 300), st.floats(0.0, 1.0))
 def test_closest_earlier_frames_equal_those_of_all_pairs(seed, count, noise):

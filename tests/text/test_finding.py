@@ -36,11 +36,6 @@ def test_named_file_takes_precedence(video, tmp_path):
     assert found.sources[0].name.endswith("other.srt")
 
 
-def test_sidecar_is_found_by_its_name(video, tmp_path):
-    (tmp_path / "video.en.srt").write_text(srt("hello", "there"))
-    assert [event.text for event in fs.find_events(video, store=tmp_path / "store")] == ["hello", "there"]
-
-
 def test_unreadable_sidecar_is_skipped_with_a_warning(video, tmp_path):
     (tmp_path / "video.srt").write_text("nothing of the kind")
     found = search_events(video, recognise_speech=False, store=tmp_path / "store")

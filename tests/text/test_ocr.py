@@ -9,6 +9,7 @@ from PIL import Image, ImageDraw, ImageFont
 from framesift.errors import MissingExtra
 from framesift.text import ocr
 from framesift.text.ocr import ScreenLine, join_rows, read_screen
+from helpers.subtitle_files import triples
 
 WIDTH, HEIGHT = 480, 270
 
@@ -30,10 +31,6 @@ def subtitle(words, **kwargs):
 
 def read_all(frames, **kwargs):
     return read_screen(enumerate(frames), duration_s=float(len(frames)), **kwargs)
-
-
-def triples(events):
-    return [(event.start_s, event.end_s, event.text) for event in events]
 
 
 def test_each_burned_in_subtitle_is_one_event_from_its_first_to_its_last_appearance():

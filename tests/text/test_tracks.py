@@ -13,6 +13,7 @@ from framesift.store.store import Store
 from framesift.text.finding import TextSettings, search_events
 from framesift.text.tracks import list_tracks, read_track
 from framesift.video.frames import probe
+from helpers.subtitle_files import triples
 
 MILLISECOND = Fraction(1, 1000)
 
@@ -52,10 +53,6 @@ def make_clip(path, *tracks, start_ms=0):
 
 def read_best(path):
     return read_track(path, list_tracks(path)[0])
-
-
-def triples(events):
-    return [(round(e.start_s, 3), round(e.end_s, 3), e.text) for e in events]
 
 
 @pytest.mark.parametrize(

@@ -112,11 +112,6 @@ def test_without_a_gpu_auto_decodes_on_the_cpu_and_cuda_is_an_error(clip, tmp_pa
         fs.index(clip, GridEncoder(), 2.0, store=tmp_path, decode="cuda")
 
 
-def test_an_unknown_place_of_decoding_is_an_error(clip, tmp_path):
-    with pytest.raises(OptionError, match="decode is 'gpu'; expected one of auto, cpu, cuda"):
-        fs.index(clip, GridEncoder(), 5.0, store=tmp_path, decode="gpu")
-
-
 def test_doctor_says_that_the_gpu_decodes(tmp_path, monkeypatch):
     monkeypatch.setattr(cuda, "why_not_cuda", lambda: "")
     assert any(line.startswith("decoder:") and "and the GPU (NVDEC)" in line for line in examine(tmp_path)["lines"])

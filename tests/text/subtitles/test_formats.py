@@ -43,21 +43,8 @@ def test_damaged_lines_of_json_lines_are_counted(tmp_path):
     assert report.repairs == {"unreadable dropped": 1}
 
 
-def test_longvideobench_timestamps_are_shifted_and_clipped(tmp_path):
-    data = [
-        {"timestamp": [90.0, 95.0], "text": "before"},
-        {"timestamp": [98.0, 102.0], "text": "early"},
-        {"timestamp": [103.0, None], "text": "open"},
-        {"timestamp": [104.0, "nan"], "text": "open too"},
-        {"timestamp": [160.5, 161.0], "text": "after"},
-    ]
-    events, report = read_report(put(tmp_path, json.dumps(data)), offset_s=-100.0, duration_s=15.0)
-    assert triples(events) == [(0.0, 2.0, "early"), (3.0, 15.0, "open"), (4.0, 15.0, "open too")]
-    assert report.repairs == {"outside dropped": 2, "clipped": 1, "open ends closed": 2}
-
-
 def test_end_that_is_not_a_number_lasts_until_the_next_cue(tmp_path):
-    data = '[{"timestamp": [1.0, NaN], "text": "a"}, {"timestamp": [4.0, NaN], "text": "b"}]'
+    data = '[{"timestamp": [1.0, NaN], "text": "a"}, {"timestamp": [4.0, null], "text": "b"}]'
     assert triples(read_events(put(tmp_path, data))) == [(1.0, 4.0, "a"), (4.0, 6.0, "b")]
 
 
