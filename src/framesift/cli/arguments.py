@@ -13,7 +13,6 @@ from framesift.errors import OptionError
 from framesift.pipeline.config import RECORDS
 
 RunCommand = Callable[[argparse.Namespace], int]
-Group = argparse._ArgumentGroup
 
 # What arguments that are files or directories are called; in a completion script, what completes them.
 FILES = {"FILE", "VIDEO", "LIST|DIR|GLOB"}
@@ -22,6 +21,16 @@ MISSING = "the following arguments are required: "
 # Groups and flags at the end of a command's help, in this order.
 LAST = {"output": 1, "model": 2, "all settings": 3, "commands": 4, "what": 4, "json": 1, "help": 2}
 SETTINGS = [declared.name for record in RECORDS.values() for declared in fields(record)]
+
+
+class Group(argparse._ArgumentGroup):
+    """A group of arguments, with the short forms of those that have a value and of those that have none."""
+
+    def add(self, name: str, metavar: str | None, help: str, **more: Any) -> None:
+        self.add_argument(name, metavar=metavar, help=help, **more)
+
+    def switch(self, name: str, help: str) -> None:
+        self.add_argument(name, action="store_true", help=help)
 
 
 class HelpFormatter(argparse.HelpFormatter):
@@ -51,14 +60,16 @@ class Parser(argparse.ArgumentParser):
 
     def group(self, title: str) -> Group:
         """The group of arguments with this title, made when it is first named."""
-        groups = {group.title: group for group in self._action_groups}
-        return groups.get(title) or self.add_argument_group(title)
+        groups = (group for group in self._action_groups if isinstance(group, Group) and group.title == title)
+        if (found := next(groups, None)) is None:
+            self._action_groups.append(found := Group(self, title))
+        return found
 
     def finish(self, json: str = "") -> None:
         """Add `--help` and, if `json` says what is printed, `--json`: last in the group of outputs."""
         output = self.group("output")
         if json:
-            output.add_argument("--json", action="store_true", help=json)
+            output.switch("--json", json)
         output.add_argument("-h", "--help", action="help", help="show this help")
 
     def format_help(self) -> str:

@@ -64,35 +64,38 @@ def add_commands(add: AddCommand) -> None:
         example = f"{name} --data DIR --methods gcr,uniform --budgets 8,32"
         command = part(name, _dataset, f"run methods and readers on {name}", example)
         command.set_defaults(dataset=name)
-        described = "the data set's folder, as published"
-        command.group(QUESTIONS).add_argument("--data", required=True, metavar="DIR", help=described)
+        command.group(QUESTIONS).add("--data", "DIR", "the data set's folder, as published", required=True)
         _add_run(command)
     example = "mine.jsonl --methods gcr,uniform --budgets 8,32"
     own = part(OWN, _dataset, "run methods and readers on questions of your own", example)
-    columns = "JSONL, JSON or CSV of video, question, options, answer …; `bench FILE.jsonl` is the same"
-    own.group(QUESTIONS).add_argument("dataset", metavar="FILE", help=columns)
+    own.group(QUESTIONS).add(
+        "dataset", "FILE", "JSONL, JSON or CSV of video, question, options, answer …; `bench FILE.jsonl` is the same"
+    )
     own.set_defaults(data=None)
     _add_run(own)
     example = "run benchmarks/paper/table1.yaml --data longvideobench=DIR"
     run = part("run", _run_file, "run a YAML plan, such as those in benchmarks/paper", example)
-    run.group(QUESTIONS).add_argument("plan", metavar="FILE.yaml", help="the plan")
+    run.group(QUESTIONS).add("plan", "FILE.yaml", "the plan")
     _add_folders(run.group(QUESTIONS), "folder of a data set; repeatable")
     _add_run(run, from_file=True)
     report = part("report", _report, "make tables and plots from folders of results", "report bench-results")
-    report.group(QUESTIONS).add_argument("results", nargs="+", metavar="RESULTS", help="folders of results")
+    report.group(QUESTIONS).add("results", "RESULTS", "folders of results", nargs="+")
     _add_folders(report.group(QUESTIONS), "folder of a data set, for scores by evidence; repeatable")
-    scenes = "true scenes by question, for scores by evidence"
-    report.group(QUESTIONS).add_argument("--scenes", metavar="CSV", help=scenes)
-    baseline = "method that the others are compared with by category (default: uniform)"
-    report.group("output").add_argument("--baseline", default="uniform", metavar="NAME", help=baseline)
-    report.group("output").add_argument("--out", metavar="DIR", help="folder to write (default: RESULTS/report)")
-    report.group("output").add_argument("--no-plots", action="store_true", help="tables only, without matplotlib")
+    report.group(QUESTIONS).add("--scenes", "CSV", "true scenes by question, for scores by evidence")
+    report.group("output").add(
+        "--baseline",
+        "NAME",
+        "method that the others are compared with by category (default: uniform)",
+        default="uniform",
+    )
+    report.group("output").add("--out", "DIR", "folder to write (default: RESULTS/report)")
+    report.group("output").switch("--no-plots", "tables only, without matplotlib")
     example = "evidence transcripts.json --methods sift,uniform --budgets 4,8"
     _add_evidence(part("evidence", _evidence, "score frames against annotated moments, without a reader", example))
 
 
 def _add_folders(group: Group, described: str) -> None:
-    group.add_argument("--data", action="append", default=[], metavar="NAME=DIR", help=described)
+    group.add("--data", "NAME=DIR", described, action="append", default=[])
 
 
 def _add_run(command: Parser, *, from_file: bool = False) -> None:
@@ -100,65 +103,73 @@ def _add_run(command: Parser, *, from_file: bool = False) -> None:
     what = command.group(METHODS)
     narrow = ", of those in the file" if from_file else ""
     _add_methods(what, f"one or more of `framesift selectors`{narrow}", f"how many frames to select{narrow}")
-    modes = f"how the reader is shown the text{narrow}: none, blank, prompt, tagged, shuffled, aligned"
-    what.add_argument("--text-modes", metavar="NAME,NAME", help=modes)
-    readers = "http://HOST/v1[#MODEL], local:MODEL or similarity, each also as NAME=…; none: frames alone"
-    what.add_argument("--readers", metavar="READER,READER", help=readers)
+    what.add(
+        "--text-modes",
+        "NAME,NAME",
+        f"how the reader is shown the text{narrow}: none, blank, prompt, tagged, shuffled, aligned",
+    )
+    what.add(
+        "--readers",
+        "READER,READER",
+        "http://HOST/v1[#MODEL], local:MODEL or similarity, each also as NAME=…; none: frames alone",
+    )
     if not from_file:
         _add_options(what)
-        what.add_argument("--ablate", metavar="STAGE,STAGE", help="gcr without ground, cover or refine, beside gcr")
+        what.add("--ablate", "STAGE,STAGE", "gcr without ground, cover or refine, beside gcr")
     _add_questions(command, RUN_SETTINGS)
     output = command.group("output")
-    output.add_argument("--out", default=RESULTS, metavar="DIR", help=f"folder of the results (default: {RESULTS})")
-    shard = "run the videos of the K-th of N processes"
-    output.add_argument("--shard", default="1/1", metavar="K/N", help=shard)
+    output.add("--out", "DIR", f"folder of the results (default: {RESULTS})", default=RESULTS)
+    output.add("--shard", "K/N", "run the videos of the K-th of N processes", default="1/1")
 
 
 def _add_methods(group: Group, methods: str, budgets: str) -> None:
-    group.add_argument("--methods", metavar="NAME,NAME", help=methods)
-    group.add_argument("--budgets", metavar="N,N", help=budgets)
+    group.add("--methods", "NAME,NAME", methods)
+    group.add("--budgets", "N,N", budgets)
 
 
 def _add_evidence(command: Parser) -> None:
     """A data set with published frames (--selections), or evidence sets to run selectors on."""
     asked, what = command.group(QUESTIONS), command.group(METHODS)
-    described = "transcript and moment sets to run selectors on; or a data set, for --selections"
-    asked.add_argument("dataset", nargs="+", metavar="DATASET|FILE", help=described)
-    asked.add_argument("--data", metavar="DIR", help="the data set's folder or annotation file")
-    asked.add_argument("--selections", action="append", metavar="FILE", help="published frame lists; repeatable")
+    asked.add(
+        "dataset",
+        "DATASET|FILE",
+        "transcript and moment sets to run selectors on; or a data set, for --selections",
+        nargs="+",
+    )
+    asked.add("--data", "DIR", "the data set's folder or annotation file")
+    asked.add("--selections", "FILE", "published frame lists; repeatable", action="append")
     rates = asked.add_mutually_exclusive_group()
     rates.add_argument(
-        "--fps", type=float, metavar="RATE", help="turns frame numbers into times (default: the video's)"
+        "--fps", metavar="RATE", help="turns frame numbers into times (default: the video's)", type=float
     )
     rates.add_argument("--fps-from", metavar="FILE", help="frames per second by video, or AKS's published frames")
-    asked.add_argument("--video", metavar="FILE", help="video whose frames stand for those of sets without any")
+    asked.add("--video", "FILE", "video whose frames stand for those of sets without any")
     budgets = f"how many frames to select (default: {SET_BUDGETS})"
     _add_methods(what, "one or more of `framesift selectors` (default: all that can run)", budgets)
     _add_options(what)
     _add_questions(command, ("device", "store", "seed"))
-    kept = "keep a row per selection there; the same command continues"
-    command.group("output").add_argument("--out", metavar="DIR", help=kept)
+    command.group("output").add("--out", "DIR", "keep a row per selection there; the same command continues")
 
 
 def _add_options(group: Group) -> None:
-    swept = "each value of an option beside the default; repeatable"
-    group.add_argument("--sweep", action="append", metavar="OPTION=V,V", help=swept)
+    group.add("--sweep", "OPTION=V,V", "each value of an option beside the default; repeatable", action="append")
 
 
 def _add_questions(command: Parser, settable: Sequence[str]) -> None:
     """Which questions, and the settings that every run has."""
     asked = command.group(QUESTIONS)
-    asked.add_argument("--limit", type=int, metavar="N", help="the first N questions of those that are left")
-    asked.add_argument("--sample", type=int, metavar="N", help="N questions drawn by the setting seed")
-    asked.add_argument("--ids", metavar="ID,ID", help="only these questions")
-    groups = "only these groups, as in Short,Medium or as the data set calls them"
-    asked.add_argument("--groups", metavar="NAME,NAME", help=groups)
-    missing = "leave out questions whose video is missing"
-    asked.add_argument("--allow-missing", action="store_true", default=None, help=missing)
-    asked.add_argument("--scenes", metavar="CSV", help="true scenes by question: id, scene_id, start, end")
+    asked.add("--limit", "N", "the first N questions of those that are left", type=int)
+    asked.add("--sample", "N", "N questions drawn by the setting seed", type=int)
+    asked.add("--ids", "ID,ID", "only these questions")
+    asked.add("--groups", "NAME,NAME", "only these groups, as in Short,Medium or as the data set calls them")
+    asked.add_argument(
+        "--allow-missing", action="store_true", default=None, help="leave out questions whose video is missing"
+    )
+    asked.add("--scenes", "CSV", "true scenes by question: id, scene_id, start, end")
     add_settings(command.group("all settings"), "encoder")
-    described = f"{', '.join(settable)}, or an option of the methods; repeatable"
-    command.group("all settings").add_argument("--set", action="append", metavar="NAME=VALUE", help=described)
+    command.group("all settings").add(
+        "--set", "NAME=VALUE", f"{', '.join(settable)}, or an option of the methods; repeatable", action="append"
+    )
     command.set_defaults(settable=settable)
 
 

@@ -56,8 +56,13 @@ def add_commands(add: AddCommand) -> None:
         "config", _config, "show your own settings, or change them", "framesift config reader=http://localhost:8000/v1"
     )
     what = config.group("what to change")
-    described = "a setting to keep for every later command; without a value it is removed"
-    what.add_argument("assignments", nargs="*", default=[], metavar="NAME=VALUE", help=described)
+    what.add(
+        "assignments",
+        "NAME=VALUE",
+        "a setting to keep for every later command; without a value it is removed",
+        nargs="*",
+        default=[],
+    )
     config.finish("print the file's path and its settings as JSON")
     settings = add("settings", _settings, "list every setting for --set and --config", "framesift settings")
     settings.finish("print the list as JSON")

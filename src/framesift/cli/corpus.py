@@ -45,13 +45,11 @@ def add_commands(add: AddCommand) -> None:
     summary = "index every video of a list, a directory or a pattern; resumes a run that was stopped"
     index = add_one("index", _index, summary, "videos.csv --workers 4")
     videos, sources = index.group("which videos"), "a .txt, .csv, .jsonl or .parquet list, directories, or patterns"
-    videos.add_argument("source", nargs="+", metavar="LIST|DIR|GLOB", help=sources)
-    videos.add_argument("--skip-failed", action="store_true", help="skip videos that failed in an earlier run")
-    videos.add_argument("--no-events", action="store_true", help="do not store the videos' subtitles for search")
+    videos.add("source", "LIST|DIR|GLOB", sources, nargs="+")
+    videos.switch("--skip-failed", "skip videos that failed in an earlier run")
+    videos.switch("--no-events", "do not store the videos' subtitles for search")
     add_settings(index.group("how"), "encoder", "fps", "store")
-    index.group("output").add_argument(
-        "--manifest", metavar="FILE", help="Parquet file to write (default: in the store)"
-    )
+    index.group("output").add("--manifest", "FILE", "Parquet file to write (default: in the store)")
     _add_execution(index)
     add_all_settings(index, INDEX_SETTINGS)
 
@@ -65,15 +63,30 @@ def add_commands(add: AddCommand) -> None:
     summary = "find the videos and seconds of the whole store that best match a text"
     search = add_one("search", _search, summary, '"a red bus"')
     which, output = search.group("what to find"), search.group("output")
-    which.add_argument("text", metavar='"TEXT"', help="what to look for")
-    limit = "how many hits (default: 10); those marked ? match no better than they would unrelated questions"
-    which.add_argument("--limit", type=int, default=10, metavar="N", help=limit)
-    by = "compare the text with frames, with timestamped text (events), or with both (default)"
-    which.add_argument("--by", choices=("both", "frames", "events"), default="both", help=by)
-    window = "merge a hit into a better one of the same video that is nearer than this (default: 10)"
-    which.add_argument("--window", type=float, default=10.0, metavar="SECONDS", help=window)
+    which.add("text", '"TEXT"', "what to look for")
+    which.add(
+        "--limit",
+        "N",
+        "how many hits (default: 10); those marked ? match no better than they would unrelated questions",
+        type=int,
+        default=10,
+    )
+    which.add(
+        "--by",
+        None,
+        "compare the text with frames, with timestamped text (events), or with both (default)",
+        choices=("both", "frames", "events"),
+        default="both",
+    )
+    which.add(
+        "--window",
+        "SECONDS",
+        "merge a hit into a better one of the same video that is nearer than this (default: 10)",
+        type=float,
+        default=10.0,
+    )
     add_settings(which, "encoder", "store")
-    output.add_argument("--report", metavar="FILE", help="also write an HTML page with a thumbnail of each hit")
+    output.add("--report", "FILE", "also write an HTML page with a thumbnail of each hit")
     search.finish("print the hits as JSON")
 
     summary = "write the vectors, times and texts of all indexed videos as a Parquet file"
@@ -86,13 +99,21 @@ def add_commands(add: AddCommand) -> None:
 
 def _add_questions(command: Parser, *reading: str) -> None:
     asked = command.group("what to ask")
-    questions = "JSON, JSONL or CSV with the columns question and video and, if any, options, answer, subtitles, id"
-    asked.add_argument("--questions", required=True, metavar="FILE", help=questions)
+    asked.add(
+        "--questions",
+        "FILE",
+        "JSON, JSONL or CSV with the columns question and video and, if any, options, answer, subtitles, id",
+        required=True,
+    )
     add_settings(command.group("which frames"), "budget", "method", "encoder")
-    subtitles = "auto searches for subtitles (default), none uses none"
-    command.group("which frames").add_argument("--subtitles", choices=("auto", "none"), default="auto", help=subtitles)
-    results = "folder of result files to append to"
-    command.group("output").add_argument("--results", required=True, metavar="DIR", help=results)
+    command.group("which frames").add(
+        "--subtitles",
+        None,
+        "auto searches for subtitles (default), none uses none",
+        choices=("auto", "none"),
+        default="auto",
+    )
+    command.group("output").add("--results", "DIR", "folder of result files to append to", required=True)
     if reading:
         add_settings(command.group("model"), "reader")
     _add_execution(command)
@@ -102,16 +123,24 @@ def _add_questions(command: Parser, *reading: str) -> None:
 
 def _add_execution(command: Parser) -> None:
     where = command.group("where to run")
-    engine = "processes on this machine (local), or a Ray cluster (default: local)"
-    where.add_argument("--engine", choices=("local", "ray"), default="local", help=engine)
-    where.add_argument("--workers", type=int, metavar="N", help="processes or actors (default: as many as fit)")
-    address = "address of the Ray cluster (default: one on this machine)"
-    where.add_argument("--address", metavar="HOST:PORT", help=address)
-    where.add_argument("--tries", type=int, default=3, metavar="N", help="attempts per video (default: 3)")
-    stall = "stop the worker of a video that makes no progress for this long (default: 300)"
-    where.add_argument("--stall", type=float, default=300.0, metavar="SECONDS", help=stall)
-    limit = "longest duration of an attempt (default: 14400)"
-    where.add_argument("--time-limit", type=float, default=14400.0, metavar="SECONDS", help=limit)
+    where.add(
+        "--engine",
+        None,
+        "processes on this machine (local), or a Ray cluster (default: local)",
+        choices=("local", "ray"),
+        default="local",
+    )
+    where.add("--workers", "N", "processes or actors (default: as many as fit)", type=int)
+    where.add("--address", "HOST:PORT", "address of the Ray cluster (default: one on this machine)")
+    where.add("--tries", "N", "attempts per video (default: 3)", type=int, default=3)
+    where.add(
+        "--stall",
+        "SECONDS",
+        "stop the worker of a video that makes no progress for this long (default: 300)",
+        type=float,
+        default=300.0,
+    )
+    where.add("--time-limit", "SECONDS", "longest duration of an attempt (default: 14400)", type=float, default=14400.0)
     command.finish("print the run's events as JSON lines")
 
 

@@ -18,11 +18,15 @@ def add_commands(add: AddCommand) -> None:
     summary = "make a sample video and the report of a question about it"
     demo = add("demo", _demo, summary, "framesift demo")
     frames, output = demo.group("which frames"), demo.group("output")
-    method = f"how frames are selected, one of `framesift selectors` (default: {DEFAULT_METHOD})"
-    frames.add_argument("--method", default=DEFAULT_METHOD, metavar="NAME", help=method)
+    frames.add(
+        "--method",
+        "NAME",
+        f"how frames are selected, one of `framesift selectors` (default: {DEFAULT_METHOD})",
+        default=DEFAULT_METHOD,
+    )
     frames.add_argument("-b", "--budget", type=int, default=16, metavar="N", help="how many frames (default: 16)")
-    output.add_argument("--out", metavar="DIR", default=FOLDER, help=f"folder to write (default: {FOLDER})")
-    output.add_argument("--force", action="store_true", help="replace the report of another video in --out DIR")
+    output.add("--out", "DIR", f"folder to write (default: {FOLDER})", default=FOLDER)
+    output.switch("--force", "replace the report of another video in --out DIR")
     demo.finish("print the selection and the answer as JSON")
 
 

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 def add_commands(add: AddCommand) -> None:
     example = "framesift index video.mp4 talks/"
     index = add("index", _index, "decode and encode videos once, so that every later command is quick", example)
-    videos = "video files, folders of them, or patterns"
-    index.group("what to index").add_argument("videos", nargs="+", metavar="VIDEO", help=videos)
+    index.group("what to index").add("videos", "VIDEO", "video files, folders of them, or patterns", nargs="+")
     add_settings(index.group("how"), "encoder", "fps", "store")
     add_all_settings(index, INDEX_SETTINGS)
     index.finish("print a row per video as JSON")

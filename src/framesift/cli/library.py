@@ -19,7 +19,7 @@ def add_commands(add: AddCommand) -> None:
     events = add(
         "events", _events, "show the timestamped text of a video, and where it came from", "framesift events video.mp4"
     )
-    events.group("which text").add_argument("video", metavar="VIDEO", help="the video")
+    events.group("which text").add("video", "VIDEO", "the video")
     add_settings(events.group("which text"), *TEXT_SETTINGS)
     add_all_settings(events, (*TEXT_SETTINGS, "store"))
     events.finish("print the text and its sources as JSON")
@@ -27,10 +27,11 @@ def add_commands(add: AddCommand) -> None:
     example = "framesift library --prune --older-than 30d"
     library = add("library", _library, "list the videos that are indexed, or remove what is not needed", example)
     which = library.group("what to list or remove")
-    which.add_argument("--prune", action="store_true", help="remove what is damaged, unfinished or of a missing video")
-    which.add_argument("--older-than", type=_age, metavar="AGE", help="with --prune: what was not used for 30d, 12h, …")
-    size = "with --prune: the oldest, until the rest is at most 5GB, 500MB, …"
-    which.add_argument("--max-size", type=parse_size, metavar="SIZE", help=size)
+    which.switch("--prune", "remove what is damaged, unfinished or of a missing video")
+    which.add("--older-than", "AGE", "with --prune: what was not used for 30d, 12h, …", type=_age)
+    which.add(
+        "--max-size", "SIZE", "with --prune: the oldest, until the rest is at most 5GB, 500MB, …", type=parse_size
+    )
     add_settings(which, "store")
     library.finish("print what is stored and removed as JSON")
 
@@ -39,8 +40,11 @@ def add_commands(add: AddCommand) -> None:
     )
     selectors.finish("print the methods as JSON")
     pull = add("pull", _pull, "download the weights of an encoder or of a local reader", "framesift pull siglip")
-    models = "siglip, siglip-base, siglip2 or clip; a local reader such as qwen3-vl-8b; or a hub name like owner/model"
-    pull.group("what to download").add_argument("model", metavar="MODEL", help=models)
+    pull.group("what to download").add(
+        "model",
+        "MODEL",
+        "siglip, siglip-base, siglip2 or clip; a local reader such as qwen3-vl-8b; or a hub name like owner/model",
+    )
     pull.finish("print the folder of the weights as JSON")
 
 

@@ -22,22 +22,30 @@ def add_commands(add: AddCommand) -> None:
     summary = "let an agent watch videos (Model Context Protocol)"
     mcp = add("mcp", _mcp, summary, "framesift mcp ~/Videos")
     videos, calls = mcp.group("which videos"), mcp.group("what a call gives")
-    folders = "directories whose videos may be read; no other file is"
-    videos.add_argument("folders", nargs="*", default=[], metavar="FOLDER", help=folders)
-    urls = "files: videos at http(s) addresses may be downloaded (default); none: they may not"
-    videos.add_argument("--urls", default="files", choices=("none", "files"), help=urls)
-    size = "largest video to download (default: 2GB)"
-    videos.add_argument("--max-download", type=parse_size, default=2e9, metavar="SIZE", help=size)
-    private = "download also from addresses inside this machine's network"
-    videos.add_argument("--allow-private", action="store_true", help=private)
-    calls.add_argument("--max-budget", type=int, default=16, metavar="N", help="most frames of a call (default: 16)")
-    side = "longest side of the images, unless a call names another (default: 768)"
-    calls.add_argument("--max-side", type=int, default=768, metavar="PIXELS", help=side)
-    wait = "how long a call waits for an index (default: 30)"
-    calls.add_argument("--wait", type=float, default=30.0, metavar="SECONDS", help=wait)
+    videos.add("folders", "FOLDER", "directories whose videos may be read; no other file is", nargs="*", default=[])
+    videos.add(
+        "--urls",
+        None,
+        "files: videos at http(s) addresses may be downloaded (default); none: they may not",
+        choices=("none", "files"),
+        default="files",
+    )
+    videos.add("--max-download", "SIZE", "largest video to download (default: 2GB)", type=parse_size, default=2e9)
+    videos.switch("--allow-private", "download also from addresses inside this machine's network")
+    calls.add("--max-budget", "N", "most frames of a call (default: 16)", type=int, default=16)
+    calls.add(
+        "--max-side",
+        "PIXELS",
+        "longest side of the images, unless a call names another (default: 768)",
+        type=int,
+        default=768,
+    )
+    calls.add("--wait", "SECONDS", "how long a call waits for an index (default: 30)", type=float, default=30.0)
     add_settings(calls, "method", "encoder")
-    http = "serve streamable HTTP at /mcp, in place of standard input and output; the other flags here go with it"
-    mcp.group("network").add_argument("--http", action="store_true", help=http)
+    mcp.group("network").switch(
+        "--http",
+        "serve streamable HTTP at /mcp, in place of standard input and output; the other flags here go with it",
+    )
     token = f"secret that every request must have (default: {TOKEN_VARIABLE}, or auto, which generates one)"
     add_access(mcp, port=8765, token_help=token)
     add_all_settings(mcp, ("method", *SERVER_SETTINGS), "the method")

@@ -46,9 +46,11 @@ def add_commands(add: AddCommand) -> None:
     example = 'framesift compare video.mp4 "Who is on the bridge?" --methods sift,uniform'
     compare = add("compare", _compare, "put several methods' frames for a question into one report", example)
     add_question(compare)
-    methods = "two or more of `framesift selectors`, with commas between (default: sift,gcr,uniform,topk)"
-    compare.group("which frames").add_argument(
-        "--methods", default="sift,gcr,uniform,topk", metavar="NAME,NAME", help=methods
+    compare.group("which frames").add(
+        "--methods",
+        "NAME,NAME",
+        "two or more of `framesift selectors`, with commas between (default: sift,gcr,uniform,topk)",
+        default="sift,gcr,uniform,topk",
     )
     _add_frames(compare)
     _add_output(compare)
@@ -60,9 +62,8 @@ def add_commands(add: AddCommand) -> None:
 
 def add_question(command: Parser) -> None:
     asked = command.group("what to ask")
-    asked.add_argument("videos", metavar="VIDEO", nargs="+", help="a video, or several that share the frames")
-    question = 'at the end; may hold options: "Why? A) wind B) rain"'
-    asked.add_argument("words", metavar='"QUESTION"', nargs="*", default=[], help=question)
+    asked.add("videos", "VIDEO", "a video, or several that share the frames", nargs="+")
+    asked.add("words", '"QUESTION"', 'at the end; may hold options: "Why? A) wind B) rain"', nargs="*", default=[])
     asked.add_argument("-q", "--question", metavar="TEXT", help="the question, if it is not the last argument")
     option = "a possible answer; repeat it for each"
     asked.add_argument("-o", "--option", action="append", default=[], metavar="TEXT", help=option)
@@ -70,16 +71,15 @@ def add_question(command: Parser) -> None:
 
 def add_exhibit_options(command: Parser) -> None:
     """The arguments that select and ask share."""
-    questions = "ask every question of this JSON, CSV or text file"
-    command.group("what to ask").add_argument("--questions", metavar="FILE", help=questions)
+    command.group("what to ask").add("--questions", "FILE", "ask every question of this JSON, CSV or text file")
     _add_frames(command, "burst", "method")
-    limit = "as many frames as fit into a prompt of N tokens"
-    command.group("which frames").add_argument("--max-tokens-in", type=int, metavar="N", help=limit)
+    command.group("which frames").add(
+        "--max-tokens-in", "N", "as many frames as fit into a prompt of N tokens", type=int
+    )
     _add_output(command)
     output = command.group("output")
-    formats = "also write video, edl, vtt, jsonl, …; repeatable"
-    output.add_argument("--format", action="append", default=[], metavar="NAME", help=formats)
-    output.add_argument("--no-exhibit", action="store_true", help="print the frames' times and write nothing")
+    output.add("--format", "NAME", "also write video, edl, vtt, jsonl, …; repeatable", action="append", default=[])
+    output.switch("--no-exhibit", "print the frames' times and write nothing")
     add_settings(command.group("model"), "reader")
     add_all_settings(command, owners="the method or the reader")
 
@@ -91,9 +91,8 @@ def _add_frames(command: Parser, *settings: str) -> None:
 
 def _add_output(command: Parser) -> None:
     output = command.group("output")
-    folder = "folder to write (default: VIDEO-evidence)"
-    output.add_argument("--out", metavar="DIR", help=folder)
-    output.add_argument("--force", action="store_true", help="replace the files of an earlier run in --out DIR")
+    output.add("--out", "DIR", "folder to write (default: VIDEO-evidence)")
+    output.switch("--force", "replace the files of an earlier run in --out DIR")
 
 
 @dataclass(eq=False)

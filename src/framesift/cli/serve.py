@@ -33,12 +33,17 @@ SHORT_TOKEN = 16  # characters; a shorter token is warned about
 def add_commands(add: AddCommand) -> None:
     serve = add("serve", _serve, "start a local web page for asking about videos", "framesift serve ~/Videos --open")
     page = serve.group("the page")
-    page.add_argument("folder", nargs="?", metavar="FOLDER", help="directory of videos to list besides the uploads")
-    page.add_argument("--open", action="store_true", help="open the page in the browser")
-    reader = "model that may answer: http://HOST:PORT/v1[#MODEL] or local:MODEL; repeatable"
-    page.add_argument("--reader", dest="readers", action="append", default=[], metavar="READER", help=reader)
-    size = "largest upload, such as 2GB (default: 8GB)"
-    page.add_argument("--max-upload", type=parse_size, default=8e9, metavar="SIZE", help=size)
+    page.add("folder", "FOLDER", "directory of videos to list besides the uploads", nargs="?")
+    page.switch("--open", "open the page in the browser")
+    page.add(
+        "--reader",
+        "READER",
+        "model that may answer: http://HOST:PORT/v1[#MODEL] or local:MODEL; repeatable",
+        dest="readers",
+        action="append",
+        default=[],
+    )
+    page.add("--max-upload", "SIZE", "largest upload, such as 2GB (default: 8GB)", type=parse_size, default=8e9)
     add_settings(page, "encoder", "language", "store")
     add_access(serve, port=8000, token_help=f"secret that every request must have; {AUTO} generates one")
     add_all_settings(serve, SERVER_SETTINGS)
@@ -49,13 +54,12 @@ def add_commands(add: AddCommand) -> None:
 def add_access(command: Parser, *, port: int, token_help: str) -> None:
     """Where a server listens, and who may use it."""
     network = command.group("network")
-    host = "address to listen on (default: 127.0.0.1, this machine only)"
-    network.add_argument("--host", default="127.0.0.1", help=host)
-    listened = f"port to listen on; 0 chooses a free one (default: {port})"
-    network.add_argument("--port", type=int, default=port, metavar="N", help=listened)
-    network.add_argument("--token", metavar="TEXT", help=token_help)
-    allowed = "host name under which it may be reached; repeatable"
-    network.add_argument("--allow-host", action="append", default=[], metavar="NAME", help=allowed)
+    network.add("--host", None, "address to listen on (default: 127.0.0.1, this machine only)", default="127.0.0.1")
+    network.add("--port", "N", f"port to listen on; 0 chooses a free one (default: {port})", type=int, default=port)
+    network.add("--token", "TEXT", token_help)
+    network.add(
+        "--allow-host", "NAME", "host name under which it may be reached; repeatable", action="append", default=[]
+    )
 
 
 def _serve(args: argparse.Namespace) -> NoReturn:

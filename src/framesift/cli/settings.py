@@ -63,9 +63,10 @@ def add_all_settings(command: Parser, settable: Sequence[str] = PLAIN, owners: s
     """
     group = command.group("all settings")
     options = f", or an option of {owners}" if owners else ""
-    described = f"a setting of `framesift settings`{options}; repeatable"
-    group.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help=described)
-    group.add_argument("--config", metavar="FILE", help="settings from a JSON or YAML file; flags take precedence")
+    group.add(
+        "--set", "NAME=VALUE", f"a setting of `framesift settings`{options}; repeatable", action="append", default=[]
+    )
+    group.add("--config", "FILE", "settings from a JSON or YAML file; flags take precedence")
     command.set_defaults(settable=tuple(settable))
 
 
