@@ -25,7 +25,7 @@ import av
 import numpy as np
 
 import framesift as fs
-from framesift._utils.optional import is_installed
+from framesift._utils.requirements import is_installed
 from framesift.batch.journal import Journal, file_stamp
 from framesift.indexing.index import IndexSettings
 from framesift.search.search import search

@@ -68,7 +68,7 @@ class RandomSiglip(DualEncoder):
         self._streams = None if self._layout is None else siglip.gpu_streams(torch, device)
         self._model = model.to(device, siglip._precision(torch, device)).eval()
         self._model.get_image_features = lambda pixel_values: self._model(pixel_values=pixel_values)
-        self.picture_side, self.batch_size = SIDE, siglip.MAX_GPU_BATCH
+        self.image_side, self.batch_size = SIDE, siglip.MAX_GPU_BATCH
 
 
 class NoConverter:

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 USES = {
-    "onnxruntime": "from framesift._utils.optional import require; require('onnxruntime', 'offline')",
+    "onnxruntime": "from framesift._utils.requirements import require; require('onnxruntime', 'offline')",
     "rapidocr": "import numpy; from framesift.text.ocr import load_ocr; load_ocr()(numpy.zeros((64, 64, 3), 'uint8'))",
     "faster_whisper": """
 import contextlib

@@ -114,7 +114,7 @@ def test_doctor_reports_what_is_installed_and_stored_and_what_auto_means(index, 
     assert main(["doctor"]) == 0
     out = capsys.readouterr().out
     assert "auto means offline" in out and "framesift pull siglip" in out
-    assert counts.startswith("1 index, 2 entries in all, ") and f"library: {counts}" in out.splitlines()
+    assert counts.startswith("1 index, 2 entries in all, ") and f"store: {counts}" in out.splitlines()
 
 
 def test_doctor_as_json(capsys):

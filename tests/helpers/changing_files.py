@@ -72,7 +72,7 @@ class ChangingEncoder(GridEncoder):
         self.change, self.batches, self.count = change, set(batches), 0
 
     @property
-    def picture_side(self):
+    def image_side(self):
         self.change_at(-1)
         return None
 

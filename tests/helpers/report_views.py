@@ -52,14 +52,14 @@ def make_lane(method: str, frames: int, duration_s: float, *, shift: float, firs
                 "damaged": False,
                 "frame": round(time_s * 24),
                 "text": f"Text of frame {k + 1}." if role in ("ground", "context") else "",
-                "picture": image_url(first_image + k),
+                "image": image_url(first_image + k),
                 "width": 96,
                 "height": 54,
                 "alt": f"The video at {clock(time_s)}",
                 "why": [f"Reason {k + 1} of {method}.", "Nothing removed it."],
                 "details": [f"Score {k}."],
                 "nearly": [
-                    {"time_s": time_s + 1, "clock": clock(time_s + 1), "sentence": "It came second.", "picture": ""}
+                    {"time_s": time_s + 1, "clock": clock(time_s + 1), "sentence": "It came second.", "image": ""}
                 ],
             }
         )

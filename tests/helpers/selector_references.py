@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from framesift._utils.optional import require
+from framesift._utils.requirements import require
 from framesift.selection.mdp3 import GAIN_TIE, VARIANCE_FLOOR
 from framesift.selection.wfs_sb import coarsest_detail
 from helpers.gcr_reference import TIE_TOLERANCE, above, dot, first_best, min_max, ranked

@@ -147,7 +147,7 @@ def test_waiting_for_another_run_ends_with_ctrl_c(clip, tmp_path):
 
 def test_encoder_receives_images_at_twice_its_input_size(clip, tmp_path):
     class Small(GridEncoder):
-        picture_side = 20
+        image_side = 20
 
         def encode_images(self, images):
             assert {image.shape for image in images} == {(40, 60, 3)}

@@ -72,12 +72,12 @@ def test_page_is_well_formed_and_embeds_every_image_once(view):
     assert parsed.mismatched == [] and parsed.open == []
     ids = [attrs["id"] for _, attrs, _ in parsed.elements if "id" in attrs]
     assert len(ids) == len(set(ids))
-    assert {page.count(frame["picture"] + '"') for lane in view["lanes"] for frame in lane["frames"]} == {1}
+    assert {page.count(frame["image"] + '"') for lane in view["lanes"] for frame in lane["frames"]} == {1}
 
 
 def test_image_shared_by_two_methods_is_embedded_once_and_referred_to():
     view = make_view(methods=("gcr", "mmr"))
-    shared = view["lanes"][1]["frames"][0]["picture"] = view["lanes"][0]["frames"][2]["picture"]
+    shared = view["lanes"][1]["frames"][0]["image"] = view["lanes"][0]["frames"][2]["image"]
     page = render_report(view)
     assert page.count(shared) == page.count('data-same-as="2"') == 1
 
@@ -131,7 +131,7 @@ def test_legend_lists_only_the_roles_that_occur():
 
 def test_explanations_are_in_the_page_without_script():
     view = make_view(frames=3)
-    view["lanes"][0]["frames"][0]["nearly"][0]["picture"] = image_url(999)
+    view["lanes"][0]["frames"][0]["nearly"][0]["image"] = image_url(999)
     page = render_report(view)
     for frame, text in zip(view["lanes"][0]["frames"], Parsed(page).texts("details"), strict=False):
         assert all(shown in text for shown in (*frame["why"], frame["clock"], frame["nearly"][0]["sentence"]))

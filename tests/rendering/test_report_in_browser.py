@@ -99,7 +99,7 @@ def test_marker_opens_its_frame_arrows_step_to_the_ends_and_escape_restores_the_
     page.locator(".tl-marker").nth(2).click()
     assert opened.text("#frame-title") == "Frame 3 of 4 · 0:06:07"
     assert "Reason 3 of gcr." in opened.text("dialog > .explanation")
-    third = make_view(frames=4)["lanes"][0]["frames"][2]["picture"]
+    third = make_view(frames=4)["lanes"][0]["frames"][2]["image"]
     assert page.locator("dialog .stage img").get_attribute("src") == third
     page.locator("#next").click()
     assert opened.text("#frame-title").startswith("Frame 4") and opened.text("dialog .bar .role") == "added"
@@ -200,14 +200,14 @@ def test_256_frames_wrap_and_each_has_a_marker(show):
 def test_methods_share_one_axis_and_up_and_down_change_lanes(show):
     view = make_view(methods=("gcr", "mmr", "uniform"))
     first = view["lanes"][0]["frames"]
-    view["lanes"][1]["frames"][0]["picture"] = first[2]["picture"]  # in the page once
+    view["lanes"][1]["frames"][0]["image"] = first[2]["image"]  # in the page once
     for lane in view["lanes"][1:]:
         lane["frames"][4]["time_s"] = first[4]["time_s"]
     opened = show(view)
     page = opened.page
     assert page.locator(".tl-markers").count() == page.locator(".frames.strip").count() == 3
     assert page.locator(".tl-curve").count() == page.locator(".tl-events").count() == 1
-    assert page.locator('.card[data-frame="1-0"] img').get_attribute("src") == first[2]["picture"]
+    assert page.locator('.card[data-frame="1-0"] img').get_attribute("src") == first[2]["image"]
     places = [page.locator(f'.tl-marker[data-frame="{lane}-4"]').bounding_box()["x"] for lane in range(3)]
     assert places == pytest.approx([places[0]] * 3, abs=0.5)
     page.locator('.tl-marker[data-frame="0-4"]').focus()

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from framesift.selection.gcr.config import GCRConfig
 from framesift.selection.gcr.demand import visual_demand
+from framesift.selection.gcr.method import GCRConfig
 from helpers.examples import examples
 from helpers.gcr_reference import Reference
 from helpers.selection_cases import Case, assert_same, cases

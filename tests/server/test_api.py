@@ -81,9 +81,9 @@ def test_view_has_a_lane_per_method_with_reasons_and_image_urls(shared_server):
     assert [lane["method"] for lane in view["lanes"]] == ["gcr", "uniform"]
     frames = view["lanes"][0]["frames"]
     assert all(0 <= frame["strength"] <= 1 and frame["why"] and frame["details"] for frame in frames)
-    reply = shared_server.get(frames[0]["picture"])
+    reply = shared_server.get(frames[0]["image"])
     assert Image.open(io.BytesIO(reply.content)).size == (frames[0]["width"], frames[0]["height"])
-    assert shared_server.get(frames[0]["nearly"][0]["picture"]).status_code == 200
+    assert shared_server.get(frames[0]["nearly"][0]["image"]).status_code == 200
 
 
 def test_every_available_selector_works(shared_server):
@@ -160,13 +160,13 @@ def test_images_of_a_replaced_file_are_not_served(tmp_path):
     clip = make_video(tmp_path / "videos" / "video.mp4", 4, subtitles=False)
     with run_server(clip.parent, tmp_path) as server:
         video, ask = server.index("video.mp4"), {"question": "Why?", "budget": 2}
-        before = server.post(f"/api/videos/{video}/view", json=ask).json()["lanes"][0]["frames"][0]["picture"]
+        before = server.post(f"/api/videos/{video}/view", json=ask).json()["lanes"][0]["frames"][0]["image"]
         assert "immutable" in server.get(before).headers["cache-control"]
         assert server.get(before.split("?")[0]).headers["cache-control"] == "no-store"
         make_video(tmp_path / "another video.mp4", 4, subtitles=False).replace(clip)
         assert "has been replaced" in server.get(before).json()["detail"]
         server.index("video.mp4")
-        after = server.post(f"/api/videos/{video}/view", json=ask).json()["lanes"][0]["frames"][0]["picture"]
+        after = server.post(f"/api/videos/{video}/view", json=ask).json()["lanes"][0]["frames"][0]["image"]
         assert after != before and server.get(after).status_code == 200
 
 
@@ -358,5 +358,5 @@ def test_full_size_frame_is_as_large_as_the_video(shared_server):
     url, body = f"/api/videos/{shared_server.boat}/select", {"question": "Who?", "budget": 1}
     (frame,) = shared_server.post(url, json=body).json()["frames"]
     video = shared_server.get(f"/api/videos/{shared_server.boat}").json()
-    image = Image.open(io.BytesIO(shared_server.get(frame["full_picture"]).content))
+    image = Image.open(io.BytesIO(shared_server.get(frame["full_image"]).content))
     assert image.size == (video["width"], video["height"])

@@ -162,7 +162,7 @@ def test_prune_removes_indexes_of_missing_videos(filled, tmp_path):
 
 
 def test_prune_by_age_and_by_size(filled):
-    assert prune(filled, max_bytes=10)[0]["reason"] == "the library exceeds the size limit"
+    assert prune(filled, max_bytes=10)[0]["reason"] == "the store exceeds the size limit"
     filled.save(KEY, candidates(), manifest(filled.root))
     assert "not used for" in prune(filled, older_than_s=-1)[0]["reason"]
 

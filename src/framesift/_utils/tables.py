@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from framesift._utils.json import load_json
-from framesift._utils.optional import require
+from framesift._utils.requirements import require
 from framesift.errors import InputError
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from framesift._utils.credentials import public_url
-from framesift._utils.optional import require
+from framesift._utils.requirements import require
 from framesift.batch.executors import split_settings
 from framesift.batch.executors.base import Task, TaskEvent, WorkerSpec
 from framesift.batch.journal import (

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from urllib.parse import urlsplit
 
 from framesift._utils.credentials import public_url
-from framesift._utils.optional import require
+from framesift._utils.requirements import require
 from framesift.batch.listing import is_url
 from framesift.errors import FramesiftError, InputError, MissingExtra
 from framesift.progress import Progress

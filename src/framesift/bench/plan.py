@@ -33,7 +33,7 @@ from framesift.errors import InputError, OptionError
 from framesift.indexing.index import IndexSettings
 from framesift.pipeline.config import PipelineConfig, ReaderSettings, SelectionSettings, read_settings
 from framesift.readers.prompts import check_text_mode
-from framesift.selection.gcr.config import STAGES
+from framesift.selection.gcr.method import STAGES
 from framesift.selection.registry import check_budget, check_options, get_selector, method_for_demand
 from framesift.text.finding import AUTO, NONE
 

@@ -6,7 +6,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
-from framesift._utils.optional import require
+from framesift._utils.requirements import require
 from framesift.batch.items import group_by
 from framesift.batch.results import Result
 from framesift.bench.layouts import by_variant

@@ -64,7 +64,7 @@ def examine(store: str | os.PathLike[str] | None = None) -> dict[str, Any]:
     agents = f"framesift mcp FOLDER is ready (MCP SDK {installed_version('mcp')})"
     if extras.get("mcp"):
         agents = f"framesift mcp needs {', '.join(extras['mcp'])}: pip install 'framesift[mcp]'"
-    lines += [f"  auto means {why}", "", f"agents: {agents}", f"library: {describe_size(opened, entries)}"]
+    lines += [f"  auto means {why}", "", f"agents: {agents}", f"store: {describe_size(opened, entries)}"]
     plugins = [plugin for registry in (selectors, encoders, readers) for plugin in registry.plugins()]
     lines += ["", "of other packages:"] if plugins else []
     for plugin in plugins:

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import NoReturn
 
-from framesift._utils.optional import require
+from framesift._utils.requirements import require
 from framesift.cli.arguments import AddCommand
 from framesift.cli.library import parse_size
 from framesift.cli.output import print_json

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator, Sequence
 
 from framesift._utils.credentials import reject_login
-from framesift._utils.optional import require
+from framesift._utils.requirements import require
 from framesift._utils.text import printable
 from framesift._utils.version import __version__
 from framesift.cli import ask, bench, config, corpus, demo, doctor, index, library, mcp, select, serve

@@ -15,8 +15,7 @@ from framesift._utils.output_folder import output_folder
 from framesift._utils.text import clock, counted, printable
 from framesift.cli.arguments import AddCommand, Parser
 from framesift.cli.output import ProgressBar, print_json, print_warnings
-from framesift.cli.settings import PLAIN, add_all_settings, add_settings, config_from, configs_from
-from framesift.cli.tokens import fit_config
+from framesift.cli.settings import PLAIN, add_all_settings, add_settings, config_from, configs_from, given_layers
 from framesift.errors import FramesiftError, OptionError
 from framesift.text.questions import QuestionRow, read_questions
 from framesift.types import Question, Selection
@@ -124,7 +123,7 @@ class ExhibitRun:
 
         self.args, self.asked = args, questions_from(args)
         args.format += [CLIPS[args.clips]] if getattr(args, "clips", None) else []
-        self.config = fit_config(args, config_from(args), [row.question for row in self.asked])
+        self.config = _fit_config(args, config_from(args), [row.question for row in self.asked])
         self._rows: dict[str, list[dict[str, Any]]] = {}  # by file
         self._lists = [name for name in LISTS if args.questions and name in args.format]
         check_formats([name for name in args.format if name != VIDEO])
@@ -237,6 +236,42 @@ def questions_from(args: argparse.Namespace) -> list[QuestionRow]:
 def _is_file(word: str) -> bool:
     """Whether a word is a video and not a question: it exists, or ends as videos do."""
     return os.path.exists(word) or word.lower().endswith(VIDEO_SUFFIXES)
+
+
+def _fit_config(args: argparse.Namespace, config: "PipelineConfig", questions: Sequence[Question]) -> "PipelineConfig":
+    """The configuration with the budget that fits into `--max-tokens-in`; one that is given must fit."""
+    most, reading = args.max_tokens_in, config.reading
+    if most is None:
+        return config
+    if most < 1:
+        raise OptionError(f"--max-tokens-in is {most}; expected at least 1")
+    if not isinstance(reading.reader, str):
+        raise OptionError("there is no reader whose tokens could be counted; expected --reader local:MODEL or a URL")
+    from framesift.readers.token_budget import token_counter
+    from framesift.video.frames import probe
+
+    counter = token_counter(
+        reading.reader,
+        reading.reader_options,
+        videos=[probe(path) for path in args.videos],
+        questions=questions,
+        text_mode=reading.text_mode,
+    )
+    is_given = any("budget" in layer for layer in given_layers(args))
+    budget = config.selection.budget if is_given else counter.most_frames(most, reading.size)
+    tokens = counter.count(max(1, budget), reading.size)
+    frames = f"{counted(tokens.frames, 'frame')} of {tokens.size[0]} × {tokens.size[1]}"
+    if tokens.total > most:
+        raise OptionError(
+            f"--max-tokens-in is {most}; {frames} with the text are {tokens.total} tokens for {counter.model}: "
+            "raise it, choose smaller frames (--set size=PIXELS), or select fewer frames (--budget)"
+        )
+    print(
+        f"{frames}: {tokens.frame_tokens:,} tokens and about {tokens.text_tokens:,} of text, {tokens.total:,} of "
+        f"{most:,} for {counter.model}",
+        file=sys.stderr,
+    )
+    return config.replace(budget=budget)
 
 
 def open_video(args: argparse.Namespace, config: "PipelineConfig") -> "Video":

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 from urllib.parse import quote
 
-from framesift._utils.optional import require
+from framesift._utils.requirements import require
 from framesift.cli.arguments import AddCommand, Parser
 from framesift.cli.library import parse_size
 from framesift.cli.output import print_json

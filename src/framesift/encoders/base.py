@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 import numpy as np
 
 from framesift._utils.json import load_json
-from framesift._utils.optional import require
 from framesift._utils.records import shown
+from framesift._utils.requirements import require
 from framesift.errors import InputError, OptionError
 from framesift.types.vectors import Array, unit_rows
 
@@ -37,7 +37,7 @@ class TextEncoder(Protocol):
 class Encoder(TextEncoder, Protocol):
     """Encodes images and texts as unit vectors of one space.
 
-    Optional members, which the built-in encoders have: `picture_side` (the input size in pixels), `fingerprint`
+    Optional members, which the built-in encoders have: `image_side` (the input size in pixels), `fingerprint`
     (changes with the weights or the preprocessing), `batch_size` (images per batch that fit this machine),
     `split_text(text)` (splits a text into pieces within the limit), and `image_device` (the GPU on which
     `encode_images` takes uint8 tensors (height, width, 3), such as "cuda"; None for the CPU). SigLIP and CLIP also have

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from framesift._utils.optional import require
+from framesift._utils.requirements import require
 from framesift.encoders.base import ImageInput, pick_device, to_rgb
 from framesift.encoders.siglip import load_processor, model_type, weights_folder
 from framesift.types.lookup import Box

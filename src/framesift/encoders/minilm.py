@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from framesift._utils.machine import thread_count
-from framesift._utils.optional import require
+from framesift._utils.requirements import require
 from framesift.encoders.base import files_digest, load_network, split_by_tokens, to_unit
 from framesift.types.vectors import Array
 

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from framesift._utils.machine import thread_count
-from framesift._utils.optional import is_installed, require
+from framesift._utils.requirements import is_installed, require
 from framesift.encoders import efficientnet, minilm
 from framesift.encoders.base import EncoderInfo, ImageInput, files_digest, load_network, to_rgb, to_unit
 from framesift.errors import MissingExtra
@@ -79,7 +79,7 @@ class OfflineEncoder:
     """
 
     name = NAME
-    picture_side = SIDE
+    image_side = SIDE
     dim = minilm.DIM + efficientnet.FEATURES
 
     def __init__(self) -> None:

@@ -18,8 +18,8 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from framesift._utils.optional import is_installed, require
 from framesift._utils.plugins import Plugin, find_plugins
+from framesift._utils.requirements import is_installed, require
 from framesift._utils.text import suggestion
 from framesift.encoders import minilm, offline, siglip
 from framesift.encoders.base import Encoder, EncoderInfo, TextEncoder, fingerprint_of, pick_device

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from framesift._utils.machine import free_memory
-from framesift._utils.optional import is_installed, require
 from framesift._utils.records import FilePath, read_field
+from framesift._utils.requirements import is_installed, require
 from framesift.encoders.base import (
     EncoderInfo,
     ImageInput,
@@ -180,8 +180,8 @@ class DualEncoder:
         self._model = model.to(device=self._device, dtype=_precision(torch, self._device)).eval()
         settings = model.config
         self.text_limit = int(settings.text_config.max_position_embeddings)
-        self.picture_side = _side(self._processor, settings.vision_config)
-        self.batch_size = fitting_batch(torch, self._device, settings.vision_config, self.picture_side)
+        self.image_side = _side(self._processor, settings.vision_config)
+        self.batch_size = fitting_batch(torch, self._device, settings.vision_config, self.image_side)
         self.dim = self.encode_texts([""]).shape[1]
 
     @cached_property

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from framesift._utils.optional import require
+from framesift._utils.requirements import require
 from framesift.errors import InputError
 from framesift.types.vectors import Array
 

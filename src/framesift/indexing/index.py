@@ -255,7 +255,7 @@ def _build(
 
 def decoded_side(encoder: Encoder) -> int | None:
     """The shorter side to which frames are decoded for an encoder; None for their own size."""
-    side = getattr(encoder, "picture_side", None)
+    side = getattr(encoder, "image_side", None)
     return None if side is None else IMAGE_MARGIN * side
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from packaging.version import Version
 
 from framesift._utils.credentials import LOCAL
-from framesift._utils.optional import is_installed, require
+from framesift._utils.requirements import is_installed, require
 from framesift._utils.settings import check_count
 from framesift._utils.text import suggestion
 from framesift.encoders.base import pick_device, read_config

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from framesift._utils.json import load_json
-from framesift._utils.optional import require
 from framesift._utils.records import read_field, shown
+from framesift._utils.requirements import require
 from framesift._utils.settings import check_count
 from framesift._utils.templates import render_notebook
 from framesift._utils.text import counted, printable

@@ -69,8 +69,8 @@ def save(
             images.append(_write_frames(exhibit, directory / "frames" / name, count, report))
             done += len(exhibit)
             selections[method] = exhibit.to_dict()
-            file = f"selection-{name}.json" if name else SELECTION
-            (directory / file).write_text(dump_json(selections[method]), encoding="utf-8")
+            file, text = f"selection-{name}.json" if name else SELECTION, dump_json(selections[method])
+            (directory / file).write_text(text, encoding="utf-8")
         only = exhibits[0] if len(exhibits) == 1 else None
         if only is not None:
             (directory / SHEET).write_bytes(jpeg(_contact_sheet(only, images[0]), quality=SHEET_QUALITY))
@@ -79,7 +79,7 @@ def save(
         if answers:
             rows = [answer.to_dict() for _, answer in answers]
             (directory / ANSWERS).write_text(dump_json(rows), encoding="utf-8")
-        view = view_of(exhibits, images, json_text=dump_json(selections if only is None else only.to_dict()))
+        view = view_of(exhibits, images, json_text=text if only else dump_json(selections))
         view |= {"answers": [_answer_row(answer, "" if only else method) for method, answer in answers]}
         (directory / REPORT).write_text(render_report(view), encoding="utf-8")
         for video in (one for one in exhibits[0].videos if with_video and one.frames is None):

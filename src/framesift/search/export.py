@@ -9,7 +9,7 @@ import numpy as np
 
 from framesift._utils.credentials import public_url
 from framesift._utils.files import atomic_path, output_error
-from framesift._utils.optional import require
+from framesift._utils.requirements import require
 from framesift._utils.text import readable
 from framesift.encoders.base import Encoder
 from framesift.errors import InputError

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from framesift._utils.optional import require
+from framesift._utils.requirements import require
 from framesift.selection.baselines import evenly_spaced
 from framesift.selection.gcr.cover import fill_by_mmr
 from framesift.selection.scores import largest_remainder, min_max, softmax

@@ -11,7 +11,7 @@ from typing import Any, cast
 
 from framesift._utils.files import write_text
 from framesift._utils.json import dump_json
-from framesift._utils.optional import is_installed
+from framesift._utils.requirements import is_installed
 from framesift.errors import FramesiftError, NotStored, OptionError, PluginError, ReaderError
 from framesift.library.catalog import Catalog, RecentCache
 from framesift.library.files import LibraryVideo, public_message, safe_name

@@ -169,8 +169,7 @@ def lock_state(state: Path) -> AbstractContextManager[None]:
 
     def refuse() -> None:
         raise OptionError(
-            f"another framesift serve uses the library {state.parent}; stop it, or set another directory with "
-            "--store DIR"
+            f"another framesift serve uses the store {state.parent}; stop it, or set another directory with --store DIR"
         )
 
     return file_lock(state / ".framesift-lock", refuse)

@@ -136,12 +136,12 @@ class AskRequest(SelectRequest):
 
 
 class MomentRecord(BaseModel):
-    """A moment of a video that matches a search; `picture` is the URL of a small JPEG."""
+    """A moment of a video that matches a search; `image` is the URL of a small JPEG."""
 
     video: str
     name: str
     time_s: float
-    picture: str
+    image: str
     relevance: float | None = Field(description="The cosine with the frame; null if it was found by its text only.")
     event_relevance: float | None = Field(description="The cosine with the text; null if it was found by its frame.")
     event: Event | None
@@ -167,8 +167,8 @@ class SelectedFrameRecord(BaseModel):
 
     time_s: float
     role: Role
-    picture: str = Field(description="The URL of a small JPEG.")
-    full_picture: str = Field(description="The URL of a JPEG as large as the video.")
+    image: str = Field(description="The URL of a small JPEG.")
+    full_image: str = Field(description="The URL of a JPEG as large as the video.")
     why: list[str]
 
 

@@ -71,7 +71,7 @@ def prune(store: Store, *, older_than_s: float | None = None, max_bytes: float |
     left.sort(key=lambda entry: -entry.used_s)
     while left and max_bytes is not None and sum(entry.bytes for entry in left) > max_bytes:
         entry = left.pop()
-        removed[entry.folder] = "the library exceeds the size limit"
+        removed[entry.folder] = "the store exceeds the size limit"
         store.remove(entry)
     return [{"folder": str(folder), "reason": reason} for folder, reason in removed.items()]
 

@@ -21,7 +21,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from framesift._utils.optional import is_installed
+from framesift._utils.requirements import is_installed
 from framesift.errors import FramesiftError, MissingExtra
 from framesift.text.word_timing import Word, repeats_itself
 from framesift.types.vectors import Array

@@ -16,7 +16,7 @@ import numpy as np
 from PIL import Image
 
 from framesift._utils.machine import thread_count
-from framesift._utils.optional import require
+from framesift._utils.requirements import require
 from framesift._utils.text import printable
 from framesift.errors import MissingExtra
 from framesift.progress import Progress, ignore_progress

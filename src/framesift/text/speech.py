@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from framesift._utils.optional import is_installed, require
+from framesift._utils.requirements import is_installed, require
 from framesift._utils.text import suggestion
 from framesift.errors import InputError, MissingExtra, UnknownName
 from framesift.progress import Progress, ignore_progress

@@ -17,7 +17,7 @@ import av
 from av.codec.hwaccel import HWAccel, hwdevices_available
 
 from framesift._utils.machine import release_free_memory
-from framesift._utils.optional import is_installed
+from framesift._utils.requirements import is_installed
 from framesift.errors import InputError
 from framesift.types.vectors import Array
 from framesift.video.blank import FINE_SIDE, SMALL_SIZE

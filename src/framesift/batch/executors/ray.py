@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from framesift._utils.optional import require
+from framesift._utils.requirements import require
 from framesift.batch.executors.base import Executor, Limits, OnEvent, RunAborted, Task, TaskEvent, WorkerSpec
 from framesift.batch.executors.local import WorkerPool
 from framesift.errors import FramesiftError

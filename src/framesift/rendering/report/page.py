@@ -173,14 +173,14 @@ class _Page:
             "time": self.label(frame["time_s"]),
             "role": _role(frame["role"]),
             "is_damaged": frame["damaged"],
-            "image": self._image(frame["picture"], frame["alt"], size, is_lazy=is_lazy),
+            "image": self._image(frame["image"], frame["alt"], size, is_lazy=is_lazy),
             "text": frame["text"],
             "excerpt": "" if frame["role"] == "ground" and frame["why"] else shortened(frame["text"], 300),
             "why": frame["why"],
             "details": " ".join(frame["details"]),
             "alternatives": [
                 {
-                    "image": self._image(row["picture"], f"The video at {self.label(row['time_s'])}"),
+                    "image": self._image(row["image"], f"The video at {self.label(row['time_s'])}"),
                     "time": shortened(row["clock"], 40),
                     "sentence": row["sentence"],
                 }

@@ -106,7 +106,7 @@ def _frame_row(exhibit: RenderedSelection, images: ReportImages, position: int) 
         "frame": frame.number,
         "damaged": frame.is_damaged,
         "text": frame.text,
-        "picture": images.urls[position],
+        "image": images.urls[position],
         "width": width,
         "height": height,
         "alt": alt,
@@ -118,7 +118,7 @@ def _frame_row(exhibit: RenderedSelection, images: ReportImages, position: int) 
                 "time_s": other.time_s,
                 "clock": exhibit.label(other.time_s),
                 "sentence": other.sentence,
-                "picture": images.alternatives.get(other.time_s, ""),
+                "image": images.alternatives.get(other.time_s, ""),
             }
             for other in reason.alternatives
         ],

@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from framesift._utils.optional import require
+from framesift._utils.requirements import require
 from framesift.selection.looking.access import Access, candidate_rate, parse_json
 from framesift.selection.scores import Ranking, min_max
 from framesift.selection.selector import Count, Positive, Whole, selector

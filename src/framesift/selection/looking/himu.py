@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from framesift._utils.optional import require
+from framesift._utils.requirements import require
 from framesift.errors import OptionError
 from framesift.selection.looking.access import Access, candidate_rate, parse_json, phrase_scores
 from framesift.selection.selector import Count, selector

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from framesift._utils.optional import require
+from framesift._utils.requirements import require
 from framesift.selection.looking.access import ALONE_SIZE, Access, Detections
 from framesift.types import Array, Event, Evidence, Selection
 from framesift.types.lookup import Box, Lookup, Objects, Relation

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from framesift._utils.optional import require
+from framesift._utils.requirements import require
 from framesift.selection.looking.access import Access, parse_json
 from framesift.selection.scores import Ranking
 from framesift.selection.selector import Count, Whole, selector

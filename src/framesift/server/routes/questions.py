@@ -85,7 +85,7 @@ def frame_links(services: Services, video: LibraryVideo, selection: Selection) -
     rows: list[dict[str, object]] = []
     for slot, reason in zip(selection.slots, explain(selection), strict=True):
         url = frame_url(video, facts.image_version, slot.time_s)
-        urls = {"picture": url, "full_picture": f"{url}&size=full"}
+        urls = {"image": url, "full_image": f"{url}&size=full"}
         rows.append({"time_s": slot.time_s, "role": slot.role, **urls, "why": list(reason.why)})
     return rows
 

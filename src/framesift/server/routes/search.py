@@ -55,7 +55,7 @@ def _moment(hit: Hit, video: LibraryVideo) -> MomentRecord:
         video=video.id,
         name=video.name,
         time_s=hit.time_s,
-        picture=frame_url(video, hit.fingerprint[:16], hit.time_s),
+        image=frame_url(video, hit.fingerprint[:16], hit.time_s),
         relevance=hit.relevance,
         event_relevance=hit.event_relevance,
         event=hit.event,

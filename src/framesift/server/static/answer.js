@@ -5,8 +5,8 @@ import { clock, markdown } from "./shared.js";
 function chips(times, frames, onPlay) {
   return times.map((time_s) => {
     const frame = frames.find((one) => Math.abs(one.time_s - time_s) < 0.001);
-    const play = () => onPlay(time_s, frame?.picture, frame?.id);
-    const image = frame ? el("img", { src: frame.picture, alt: "", loading: "lazy" }) : "";
+    const play = () => onPlay(time_s, frame?.image, frame?.id);
+    const image = frame ? el("img", { src: frame.image, alt: "", loading: "lazy" }) : "";
     return el(
       "button",
       { type: "button", className: "chip", "aria-label": `Play from ${clock(time_s)}`, onclick: play },

@@ -11,7 +11,7 @@ export function rolePill(role) {
 /** A frame with the text band that a reader sees on it. */
 function frameImage(frame, textMode) {
   const image = el("img", {
-    src: frame.picture,
+    src: frame.image,
     width: frame.width,
     height: frame.height,
     alt: frame.alt,
@@ -27,8 +27,8 @@ function frameImage(frame, textMode) {
 }
 
 function alternative(one, onPlay) {
-  const play = () => onPlay(one.time_s, one.picture);
-  const image = el("img", { src: one.picture, alt: "", loading: "lazy", onerror: (event) => event.target.remove() });
+  const play = () => onPlay(one.time_s, one.image);
+  const image = el("img", { src: one.image, alt: "", loading: "lazy", onerror: (event) => event.target.remove() });
   return el(
     "li",
     {},
@@ -77,7 +77,7 @@ function card(frame, also, { textMode, onPlay }) {
     },
     el(
       "button",
-      { type: "button", className: "open", onclick: () => onPlay(frame.time_s, frame.picture, frame.id) },
+      { type: "button", className: "open", onclick: () => onPlay(frame.time_s, frame.image, frame.id) },
       el("span", { className: "hidden" }, "Play from "),
       frameImage(frame, textMode),
       el(

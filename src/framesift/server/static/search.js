@@ -4,8 +4,8 @@ import { clock } from "./shared.js";
 
 let running = null; // AbortController of the running search
 
-function moment({ video, name, time_s, picture, event, stands_out }, words) {
-  const image = el("img", { src: picture, alt: "", loading: "lazy", onerror: (one) => one.target.remove() });
+function moment({ video, name, time_s, image: url, event, stands_out }, words) {
+  const image = el("img", { src: url, alt: "", loading: "lazy", onerror: (one) => one.target.remove() });
   const address = `/video/${video}?${new URLSearchParams({ t: time_s.toFixed(1), find: words })}`;
   return el(
     "li",

@@ -252,7 +252,7 @@ function chooseWindow(window) {
 }
 find("whole-video").addEventListener("click", () => chooseWindow({ from_s: null, to_s: null }));
 
-const playFrame = (id, { time_s, picture }) => play(time_s, picture, id);
+const playFrame = (id, { time_s, image }) => play(time_s, image, id);
 
 let changeTimer = 0;
 /** isFinal: the slider was released. */

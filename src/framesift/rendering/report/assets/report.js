@@ -22,7 +22,7 @@ const cards = new Map([...document.querySelectorAll(".card")].map((card) => [car
 const frames = new Map();
 for (const lane of data.lanes) {
   for (const frame of lane.frames) {
-    frame.picture = cards.get(frame.id).querySelector(".shot img")?.src;
+    frame.image = cards.get(frame.id).querySelector(".shot img")?.src;
     frames.set(frame.id, { ...frame, lane });
   }
 }

@@ -302,7 +302,7 @@ function drawLane(plot, lane, top) {
 
 function frameTip(frame) {
   const title = `Frame ${frame.number} · ${clock(frame.time_s)} · ${roleName(frame.role)}`;
-  return { title, text: frame.text ?? "", image: frame.picture };
+  return { title, text: frame.text ?? "", image: frame.image };
 }
 
 /** Shade what lies outside the window that was considered. */

@@ -25,7 +25,7 @@ function withDefaults(data) {
  * Draw a timeline into `element` and redraw it when the element changes size.
  *
  * data: {duration_s, window: [from_s, to_s], curve: {times_s, relevance, chance}, events: [{start_s, end_s, text}],
- *        lanes: [{name, caption, frames: [{id, number, time_s, role, text, picture}], omitted, swaps}],
+ *        lanes: [{name, caption, frames: [{id, number, time_s, role, text, image}], omitted, swaps}],
  *        onFrame(id, frame), onSeek(time_s), onWindow(from_s, to_s), imageNear(time_s) -> {url, width, height}}; all but duration_s are optional.
  *        Ids are unique over all lanes.
  * Returns {update(data), mark(id or null), playing(time_s or null), focus(id), zoom("in", "out" or "whole"),
