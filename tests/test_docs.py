@@ -16,7 +16,7 @@ from helpers.clips import make_clip
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-EXAMPLES = sorted((ROOT / "examples").iterdir())
+EXAMPLES = sorted(path for path in (ROOT / "examples").iterdir() if path.is_file())
 
 
 COMMANDS = next(action.choices for action in build_parser()._actions if isinstance(action.choices, dict))

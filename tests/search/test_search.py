@@ -1,6 +1,8 @@
 """Search: the result of a full scan in float64, whatever the store holds and however it grew."""
 
 import json
+import shutil
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -307,3 +309,26 @@ def test_an_export_replaces_no_file_by_accident(tmp_path, capsys):
     assert export(file, encoder=ENCODER, store=store.root, force=True) == 40
     assert main(["corpus", "export", str(tmp_path / "v.csv"), "--store", str(store.root)]) == 2
     assert "ends in .parquet" in capsys.readouterr().err
+
+
+def test_lancedb_finds_what_the_scan_finds(tmp_path, monkeypatch):
+    pytest.importorskip("lancedb")
+    from framesift.search import lance
+
+    monkeypatch.setattr(lance, "INDEXED_ROWS", 2000)
+    monkeypatch.setattr(lance, "ROWS_PER_PARTITION", 100)
+    store, texts = Store(tmp_path), [f"text {k}" for k in range(20)]
+    exact, close = (
+        partial(search, encoder=ENCODER, store=store.root, by="frames", engine=e) for e in ("exact", "lancedb")
+    )
+    for k in range(60):
+        save(store, k)
+    found = [[(hit.fingerprint, hit.time_s) for hit in seek(text)] for seek in (exact, close) for text in texts]
+    same = sum(len(set(a) & set(b)) for a, b in zip(found[:20], found[20:], strict=True))
+    assert same >= 0.99 * sum(map(len, found[:20]))
+    save(store, 60)  # a new video, one that changed, and one that is gone
+    shutil.rmtree(store.root / f"{0:032x}")
+    save(store, 61, [ENCODER.encode_texts(["text 0"])[0]])
+    assert [hit.to_dict() for hit in close("text 0")] == [hit.to_dict() for hit in exact("text 0")]
+    assert close("text 0")[0].fingerprint == f"{61:032x}"
+    assert {hit.fingerprint for hit in close("text 0", videos=[f"{7:032x}"])} == {f"{7:032x}"}

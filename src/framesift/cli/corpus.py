@@ -85,6 +85,8 @@ def add_commands(add: AddCommand) -> None:
         type=float,
         default=10.0,
     )
+    engine = "exact compares every vector; lancedb keeps an index, for millions of them (default: exact)"
+    which.add("--engine", None, engine, choices=("exact", "lancedb"), default="exact")
     add_settings(which, "encoder", "store")
     output.add("--report", "FILE", "also write an HTML page with a thumbnail of each hit")
     search.finish("print the hits as JSON")
@@ -269,7 +271,8 @@ def _search(args: argparse.Namespace) -> int:
         check_report_path(args.report)
     index = config_from(args).index
     encoder, store = str(index.encoder), index.store
-    hits = search(args.text, limit=args.limit, by=args.by, encoder=encoder, store=store, window_s=args.window)
+    how = {"limit": args.limit, "by": args.by, "window_s": args.window, "engine": args.engine}
+    hits = search(args.text, encoder=encoder, store=store, **how)
     report = write_report(args.text, hits, args.report) if args.report else None
     if args.json:
         found = {"hits": [hit.to_dict() for hit in hits], "note": match_note(hits)}

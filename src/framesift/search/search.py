@@ -55,6 +55,8 @@ from framesift.types.vectors import BLOCK_ROWS, Array, small_products
 log = logging.getLogger(__name__)
 
 SearchBy = Literal["both", "frames", "events"]
+Engine = Literal["exact", "lancedb"]
+CANDIDATES = 64  # of LanceDB for each wanted hit: those near a better one of its video merge
 WINDOW_S = 10.0  # hits this near to a better one of the same video are merged into it
 # Reciprocal rank fusion, Cormack, Clarke and Büttcher 2009: the sum of 1 / (60 + rank). Cosines of a text with images
 # and with texts lie in different ranges, their ranks do not.
@@ -93,6 +95,7 @@ def search(
     store: str | os.PathLike[str] | None = IndexSettings.store,
     window_s: float = WINDOW_S,
     videos: Collection[str] | None = None,
+    engine: Engine = "exact",
 ) -> list[Hit]:
     """Find the best seconds of all videos in the store for a text, best first.
 
@@ -101,14 +104,17 @@ def search(
 
     by: "frames" compares the text with frames, "events" with timestamped text, "both" fuses the two rankings. window_s:
     hits of one video nearer than this to a better one are merged into it. videos: fingerprints of those to search, by
-    default all. Every stored vector is compared in float64, one video at a time on each core.
+    default all. engine: "exact" compares every stored vector in float64, one video at a time on each core; "lancedb"
+    compares the frames that an index of LanceDB finds, which it keeps in the store.
     """
     if not text.strip():
         raise InputError("the text to search for is empty; expected at least one word")
     check_count("limit", limit)
     if by not in get_args(SearchBy):
         raise OptionError(f"by is {by!r}; expected both, frames or events")
-    seek = _Search(text, limit, window_s, Store(store), get_encoder(encoder), videos)
+    if engine not in get_args(Engine):
+        raise OptionError(f"engine is {engine!r}; expected exact or lancedb")
+    seek = _Search(text, limit, window_s, Store(store), get_encoder(encoder), videos, engine)
     frames = seek.rank("frames") if by != "events" else []
     events = seek.rank("events") if by != "frames" else []
     hits = seek.fuse(frames, events) if by == "both" and events else frames or events
@@ -136,9 +142,16 @@ class _Search:
     """A text and the arguments of a search, and the indexes and events of a store that one encoder can search."""
 
     def __init__(
-        self, text: str, limit: int, window_s: float, store: Store, model: Encoder, videos: Collection[str] | None
+        self,
+        text: str,
+        limit: int,
+        window_s: float,
+        store: Store,
+        model: Encoder,
+        videos: Collection[str] | None,
+        engine: Engine,
     ) -> None:
-        self.text, self.limit, self.window_s = text, limit, window_s
+        self.text, self.limit, self.window_s, self.engine = text, limit, window_s, engine
         self.store, self.model, self.videos = store, model, videos
         self._prefix, self._indexes = encoder_indexes(store, model)
         self._vector = encode_long_texts(model, [text])
@@ -151,6 +164,8 @@ class _Search:
             each for each in sources if each.owner in scores and (self.videos is None or each.video in self.videos)
         ]
         level = best_level(np.array([scores[source.owner] for source in sources]))
+        if kind == "frames" and self.engine == "lancedb":
+            sources = self._nearest(sources)
         # Encoders may not be used by several threads, and vectors of events that can't be stored are encoded here.
         rows = _ScannedRows.of(sources, self._vector, threads=usable_cores() if kind == "frames" else 1)
         quoting = [rows.starts[number] + k for number, source in enumerate(sources) for k in source.quoting(self.text)]
@@ -172,6 +187,19 @@ class _Search:
             else:
                 hits.append(replace(hit, relevance=cosine))
         return self._in_order(hits)[: self.limit]
+
+    def _nearest(self, sources: "Sequence[Source]") -> "list[Source]":
+        """The same sources, each with those of its frames that are among the nearest of all."""
+        from framesift.search.lance import LanceFrames
+
+        folders = [folder for folder in self._indexes if not folder.name.endswith(PART)]
+        table = LanceFrames(
+            self.store.root / FOLDER / f"lance-{self._prefix[:-1]}", list(map(FrameVectors, folders)), self.model.dim
+        )
+        numbers = {table.numbers[source.owner]: source for source in sources}
+        asked = None if self.videos is None else list(numbers)
+        found = table.nearest(self._vector[0], CANDIDATES * self.limit, asked)
+        return [NearestFrames(numbers[k].folder, rows) for k, rows in found.items() if k in numbers]
 
     def _sources(self, kind: str) -> "Iterator[Source]":
         if kind == "frames":
@@ -347,6 +375,16 @@ class FrameVectors:
 
     def scores(self, cosines: Array, _texts: Sequence[str]) -> Array:
         return cosines
+
+
+@dataclass(frozen=True)
+class NearestFrames(FrameVectors):
+    """Some frames of an index: their vectors and times."""
+
+    found: tuple[Array, Array]
+
+    def read(self) -> tuple[Array, Array]:
+        return self.found
 
 
 @dataclass(frozen=True)
