@@ -6,10 +6,10 @@ STORE/corpus/lance-<encoder>-<its fingerprint>/frames.lance   number of the sour
 
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -18,8 +18,7 @@ from framesift._utils.locks import file_lock
 from framesift._utils.requirements import require
 from framesift.types.vectors import Array
 
-if TYPE_CHECKING:
-    from framesift.search.search import FrameVectors
+Read = Callable[[], tuple[Array, Array]]  # the vectors of a source, and their times
 
 SOURCES = "sources.json"
 INDEXED_ROWS = 100_000  # fewer are compared one by one
@@ -31,7 +30,7 @@ UNINDEXED_SHARE = 0.1  # of the rows, from which the index is made again
 class LanceFrames:
     """The frames of sources as a table, which is brought up to date first. numbers: of each source in it."""
 
-    def __init__(self, folder: Path, sources: "Sequence[FrameVectors]", dim: int) -> None:
+    def __init__(self, folder: Path, sources: Mapping[str, Read], dim: int) -> None:
         os.environ.setdefault("LANCE_LOG", "error")
         lancedb, arrow = require("lancedb", "lancedb"), require("pyarrow", "lancedb")
         folder.mkdir(parents=True, exist_ok=True)
@@ -42,9 +41,9 @@ class LanceFrames:
             self.numbers: dict[str, int] = {}
             with suppress(OSError, ValueError):
                 self.numbers = json.loads((folder / SOURCES).read_bytes())
-            self._update({source.owner: source for source in sources}, folder / SOURCES)
+            self._update(sources, folder / SOURCES)
 
-    def _update(self, sources: "dict[str, FrameVectors]", file: Path) -> None:
+    def _update(self, sources: Mapping[str, Read], file: Path) -> None:
         """Remove the rows of other sources, and add those that are missing."""
         import pyarrow as arrow
 
@@ -58,7 +57,7 @@ class LanceFrames:
 
         def batches() -> Any:
             for number, name in missing.items():
-                rows, times_s = sources[name].read()
+                rows, times_s = sources[name]()
                 vectors = arrow.array(rows.astype(np.float16).ravel())
                 columns = [arrow.array(np.full(len(rows), number, np.int32)), arrow.array(times_s)]
                 columns.append(arrow.FixedSizeListArray.from_arrays(vectors, rows.shape[1]))

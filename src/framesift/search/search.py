@@ -55,7 +55,7 @@ from framesift.types.vectors import BLOCK_ROWS, Array, small_products
 log = logging.getLogger(__name__)
 
 SearchBy = Literal["both", "frames", "events"]
-Engine = Literal["exact", "lancedb"]
+SearchEngine = Literal["exact", "lancedb"]
 CANDIDATES = 64  # of LanceDB for each wanted hit: those near a better one of its video merge
 WINDOW_S = 10.0  # hits this near to a better one of the same video are merged into it
 # Reciprocal rank fusion, Cormack, Clarke and Büttcher 2009: the sum of 1 / (60 + rank). Cosines of a text with images
@@ -95,7 +95,7 @@ def search(
     store: str | os.PathLike[str] | None = IndexSettings.store,
     window_s: float = WINDOW_S,
     videos: Collection[str] | None = None,
-    engine: Engine = "exact",
+    engine: SearchEngine = "exact",
 ) -> list[Hit]:
     """Find the best seconds of all videos in the store for a text, best first.
 
@@ -112,7 +112,7 @@ def search(
     check_count("limit", limit)
     if by not in get_args(SearchBy):
         raise OptionError(f"by is {by!r}; expected both, frames or events")
-    if engine not in get_args(Engine):
+    if engine not in get_args(SearchEngine):
         raise OptionError(f"engine is {engine!r}; expected exact or lancedb")
     seek = _Search(text, limit, window_s, Store(store), get_encoder(encoder), videos, engine)
     frames = seek.rank("frames") if by != "events" else []
@@ -149,7 +149,7 @@ class _Search:
         store: Store,
         model: Encoder,
         videos: Collection[str] | None,
-        engine: Engine,
+        engine: SearchEngine,
     ) -> None:
         self.text, self.limit, self.window_s, self.engine = text, limit, window_s, engine
         self.store, self.model, self.videos = store, model, videos
@@ -192,10 +192,9 @@ class _Search:
         """The same sources, each with those of its frames that are among the nearest of all."""
         from framesift.search.lance import LanceFrames
 
-        folders = [folder for folder in self._indexes if not folder.name.endswith(PART)]
-        table = LanceFrames(
-            self.store.root / FOLDER / f"lance-{self._prefix[:-1]}", list(map(FrameVectors, folders)), self.model.dim
-        )
+        folders = (folder for folder in self._indexes if not folder.name.endswith(PART))
+        readers = {source.owner: source.read for source in map(FrameVectors, folders)}
+        table = LanceFrames(self.store.root / FOLDER / f"lance-{self._prefix[:-1]}", readers, self.model.dim)
         numbers = {table.numbers[source.owner]: source for source in sources}
         asked = None if self.videos is None else list(numbers)
         found = table.nearest(self._vector[0], CANDIDATES * self.limit, asked)
