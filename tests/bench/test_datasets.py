@@ -13,7 +13,7 @@ from framesift.bench.items import find_missing
 from framesift.bench.runner import run_item
 from framesift.errors import InputError, UnknownName
 from framesift.types import Event, Window
-from helpers.published_annotations import ANNOTATIONS, longvideobench, lvb_row, mme_row, write
+from helpers.published_annotations import ANNOTATIONS, cgbench_row, longvideobench, lvb_row, mme_row, write
 
 
 @pytest.fixture(scope="module")
@@ -197,6 +197,51 @@ def test_lvbench_parts_the_options_from_the_question_and_reads_the_time(tmp_path
     assert (found.answer, found.categories) == (3, ("key information retrieval", "reasoning"))
     assert found.scenes == (((15.0, 79.0),),)
     assert some.items[1].scenes == () and some.notes == ("unreadable: 1 time reference (13)",)
+
+
+def test_cgbench_has_a_scene_for_each_clue(tmp_path):
+    rows = [cgbench_row(1, clue_intervals=[[3, 5], [70, 71]]), cgbench_row(2, right_answer="C")]
+    write(tmp_path / "cgbench_mini.json", rows)
+    for name in ("cg_videos_720p/u0.mp4", "cg_videos_720p/u1.mp4", "cg_subtitles/u1.srt"):
+        write(tmp_path / name, "")
+    some = load_dataset("cgbench", tmp_path).with_files()
+    first, second = some.items
+    assert (first.id, first.video_id, first.answer, first.group, first.categories) == (
+        "1",
+        "u0",
+        1,
+        "Nature",
+        ("Counting",),
+    )
+    assert (first.scenes, first.duration_s) == ((((3.0, 5.0),), ((70.0, 71.0),)), 64.0)
+    assert (first.subtitles, second.subtitles.name, second.answer) == (None, "u1.srt", 2)
+    assert some.notes[0] == "1 clue after the end of the video (1)" and "1 video without subtitles" in some.notes[1]
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"clue_intervals": [[5, 3]]}, "a scene has 5 to 3 s; expected a start of at least 0"),
+        ({"clue_intervals": [[5]]}, "question 1: clue_intervals"),
+        ({"clue_intervals": "[[1, 2]]"}, "question 1: clue_intervals"),
+        ({"right_answer": "D"}, "question 1: the answer 'D' is none of the options"),
+        ({"duration": "long"}, "question 1: duration is 'long'"),
+    ],
+)
+def test_damaged_cgbench_row_is_named(tmp_path, fields, message):
+    write(tmp_path / "cgbench_mini.json", [cgbench_row(**fields)])
+    with pytest.raises(InputError, match=message.replace("[", r"\[")):
+        load_dataset("cgbench", tmp_path)
+
+
+def test_videomme_v2_has_levels_and_letters(tmp_path):
+    row = mme_row(video_id="017", level=2, second_head="Order", options=["A. Yes.", "B. No.", "C. Both", "D. None"])
+    write(tmp_path / "test.json", [row, mme_row("002-1", video_id="018")])
+    write(tmp_path / "videos/017.mp4", "")
+    first, second = load_dataset("videomme-v2", tmp_path).items
+    assert (first.video.is_file(), first.group, first.categories) == (True, "Level 2", ("Order",))
+    assert (first.question.options, first.answer) == (("Yes.", "No.", "Both", "None"), 2)
+    assert (second.group, second.categories) == ("", ())
 
 
 def own_row(**fields):

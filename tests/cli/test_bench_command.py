@@ -6,6 +6,7 @@ import pytest
 
 from framesift.batch.results import read_results
 from framesift.cli import main
+from helpers.published_annotations import cgbench_row
 from helpers.small_dataset import make_dataset
 
 
@@ -89,6 +90,19 @@ def test_selectors_run_on_evidence_sets(bench, prepared, sets, capsys):
     assert "| text | **100.00** (0.0 … 100.0) |" in capsys.readouterr().out
 
 
+def test_uniform_frames_are_scored_by_the_annotation_alone(bench, place, capsys):
+    # Clues of 4 s that begin at every half second of a cycle: the share that holds the middle of a part of 64 s / n.
+    starts = [0.25 + 0.5 * k for k in range(96)]
+    (place / "cgbench_mini.json").write_text(
+        json.dumps([cgbench_row(k, clue=[s, s + 4]) for k, s in enumerate(starts)])
+    )
+    assert bench("evidence", "cgbench", "--data", ".", "--budgets", "4,8,16", "--json") == 0
+    output = json.loads(capsys.readouterr().out)
+    hits = {line[0]["text"]: line[output["columns"].index("Hit")]["number"] for line in output["rows"]}
+    assert hits == {"uniform, 4 frames": 25.0, "uniform, 8 frames": 50.0, "uniform, 16 frames": 100.0}
+    assert "uniform: the middles of equal parts of the annotated duration" in output["notes"]
+
+
 def test_all_selectors_run_by_default_and_the_others_are_named(bench, prepared, sets, capsys):
     assert bench("evidence", "moments.jsonl", "--video", str(prepared / "0.mp4"), "--encoder", "offline") == 0
     captured = capsys.readouterr()
@@ -101,7 +115,7 @@ def test_all_selectors_run_by_default_and_the_others_are_named(bench, prepared, 
     [
         (["evidence", "words.json"], "give a video whose frames stand for them: --video"),
         (["evidence", "words.json", "--methods", "t-star"], "t-star can't run on evidence sets"),
-        (["evidence", "longvideobench"], "longvideobench is not an evidence set"),
+        (["evidence", "longvideobench"], "longvideobench needs its directory; give it with --data"),
         (["evidence", "nowhere.json"], "nowhere.json can't be read"),
         (["evidence", "words.json", "--selections", "x.json", "--methods", "gcr"], "--methods runs selectors on"),
         (["longvideobench", "--data", "nowhere"], "nowhere"),

@@ -57,6 +57,22 @@ def mme_row(name="001-1", **fields):
     return {**row, **fields}
 
 
+def cgbench_row(number=0, clue=(10, 20), **fields):
+    row = {
+        "qid": number,
+        "video_uid": f"u{number // 2}",
+        "question": "How many birds are there?",
+        "choices": ["One", "Two", "Three"],
+        "right_answer": "B",
+        "answer": "Two",
+        "clue_intervals": [list(clue)],
+        "duration": 64,
+        "domain": "Nature",
+        "sub_category": "Counting",
+    }
+    return {**row, **fields}
+
+
 def item(name="q", video="v.mp4", **fields):
     """A question with two options, of a file that need not be there."""
     question = Question("What?", ("a", "b"))

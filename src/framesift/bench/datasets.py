@@ -34,6 +34,7 @@ POSITIONS_PER_S = 24.0
 PAST_END_S = 1.0
 
 VIDEOMME_FILES = ("videomme/*.parquet", "*.parquet", "*.jsonl", "videomme*.json", "*.json", "videomme*.csv", "*.csv")
+VIDEOMME_V2_FILES = ("test*.parquet", "*/test*.parquet", "*.parquet", "*.jsonl", "*.json", "*.csv")
 VIDEOMME_GROUPS = {"short": "Short", "medium": "Medium", "long": "Long"}
 VIDEOMME_WITHOUT_SUBTITLES = 156
 # The figure by categories joins task types.
@@ -163,9 +164,7 @@ def load_videomme(folder: Path) -> Dataset:
     root = _root(folder)
     items = []
     for row in rows:
-        published = row.values.get("options")
-        lines = published.splitlines() if isinstance(published, str) else row("options", tuple[Name, ...])
-        options = without_letters(line for line in lines if line.strip())
+        options = _lettered_options(row)
         group, video = row("duration").strip().lower(), row("videoID")
         items.append(
             Item(
@@ -180,12 +179,94 @@ def load_videomme(folder: Path) -> Dataset:
                 subtitles=_find(root, ("subtitle", "subtitles"), f"{video}.srt"),
             )
         )
-    bare = {item.subtitles for item in items if isinstance(item.subtitles, Path) and not item.subtitles.is_file()}
-    if not 0 < len(bare) <= VIDEOMME_WITHOUT_SUBTITLES:
-        return Dataset("videomme", tuple(items), annotation)
+    return _without_subtitles("videomme", items, annotation, VIDEOMME_WITHOUT_SUBTITLES)
+
+
+def load_videomme_v2(folder: Path) -> Dataset:
+    """Video-MME-v2: test.parquet (or JSON, CSV), videos/{video_id}.mp4, subtitle/{video_id}.srt. Rows have
+    `question_id`, `video_id`, `question`, `options`, `answer` (a letter) and, if there, `level` and `second_head`.
+
+    The groups are the levels. Every question has equal weight, and the score by groups of related questions is not
+    computed. Videos without a subtitle file are asked about without, unless none has one.
+    """
+    path = find_annotation(folder, VIDEOMME_V2_FILES, "Video-MME-v2")
+    rows, annotation = _rows(path)
+    root = _root(folder)
+    items = []
+    for row in rows:
+        options, video, level = _lettered_options(row), row("video_id", FilePath), row("level", Name, "")
+        kind = row("second_head", Name, "")
+        items.append(
+            Item(
+                id=row("question_id"),
+                video_id=readable(video),
+                video=_find(root, ("videos", "data", "video"), f"{video}.mp4"),
+                question=row.question(options),
+                answer=row.answer(options),
+                group=f"Level {level}" if level.isdecimal() else level,
+                published_group=level,
+                categories=(kind,) if kind else (),
+                subtitles=_find(root, ("subtitle", "subtitles"), f"{video}.srt"),
+            )
+        )
+    return _without_subtitles("videomme-v2", items, annotation)
+
+
+def load_cgbench(folder: Path) -> Dataset:
+    """CG-Bench: cgbench_mini.json (its 3,000 questions) or cgbench.json, cg_videos_720p/{video_uid}.mp4,
+    cg_subtitles/{video_uid}.srt. Rows have `qid`, `video_uid`, `question`, `choices`, `right_answer` (a letter),
+    `clue_intervals` ([[start, end], …] in seconds), `duration`, `domain` and `sub_category`.
+
+    Every clue interval is a scene. The groups are the domains. Videos without a subtitle file are asked about without,
+    unless none has one.
+    """
+    path = find_annotation(folder, ("cgbench_mini.json", "cgbench.json", "*/cgbench_mini.json"), "CG-Bench")
+    rows, annotation = _rows(path)
+    root = path.parent
+    items = []
+    late = []
+    for row in rows:
+        name, duration_s, options = row("qid"), row("duration", Seconds), row("choices", tuple[Name, ...])
+        clues = row("clue_intervals", tuple[tuple[Seconds, Seconds], ...])
+        late += [name for start_s, _ in clues if start_s > duration_s]
+        domain, video = row("domain"), row("video_uid", FilePath)
+        items.append(
+            Item(
+                id=name,
+                video_id=readable(video),
+                video=_find(root, ("cg_videos_720p", "videos"), f"{video}.mp4"),
+                question=row.question(options),
+                answer=row.answer(options, "right_answer"),
+                group=domain,
+                published_group=domain,
+                categories=(row("sub_category"),),
+                duration_s=duration_s,
+                subtitles=_find(root, ("cg_subtitles", "subtitles"), f"{video}.srt"),
+                scenes=tuple((clue,) for clue in clues),
+            )
+        )
+    outside = (f"{counted(len(late), 'clue')} after the end of the video ({', '.join(late)})",) if late else ()
+    return _without_subtitles("cgbench", items, annotation, notes=outside)
+
+
+def _lettered_options(row: _Row) -> tuple[str, ...]:
+    """The options of a list, or of a text with a line each, without their letters."""
+    published = row.values.get("options")
+    lines = published.splitlines() if isinstance(published, str) else row("options", tuple[Name, ...])
+    return without_letters(line for line in lines if line.strip())
+
+
+def _without_subtitles(
+    name: str, items: Sequence[Item], annotation: str, most: int | None = None, notes: tuple[str, ...] = ()
+) -> Dataset:
+    """The data set, of which up to `most` videos, by default all but one, are published without a subtitle file."""
+    files = {item.subtitles for item in items if isinstance(item.subtitles, Path)}
+    bare = {path for path in files if not path.is_file()}
+    if not 0 < len(bare) <= (len(files) - 1 if most is None else most):
+        return Dataset(name, tuple(items), annotation, notes)
     items = [replace(item, subtitles=None) if item.subtitles in bare else item for item in items]
     note = f"{counted(len(bare), 'video')} without subtitles, as published; their questions are asked without"
-    return Dataset("videomme", tuple(items), annotation, (note,))
+    return Dataset(name, tuple(items), annotation, (*notes, note))
 
 
 def load_mlvu(folder: Path) -> Dataset:
@@ -434,7 +515,9 @@ def _find(root: Path, folders: Sequence[str], name: str) -> Path:
 DATASETS: dict[str, Callable[[Path], Dataset]] = {
     "longvideobench": load_longvideobench,
     "videomme": load_videomme,
+    "videomme-v2": load_videomme_v2,
     "mlvu": load_mlvu,
     "egoschema": load_egoschema,
     "lvbench": load_lvbench,
+    "cgbench": load_cgbench,
 }

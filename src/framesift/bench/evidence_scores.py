@@ -35,7 +35,8 @@ class EvidenceScore:
     """The score of one question's frames. None: not defined for its annotation.
 
     near: a frame is within 2 s of a true moment or scene. moments_near: the share of true moments and scenes with
-    one. inside: the share of frames inside a true scene. scenes_hit: the share of scenes with a frame inside.
+    one. hit: a frame is inside a true scene. inside: the share of frames inside one. scenes_hit: the share of scenes
+    with a frame inside.
     """
 
     item_id: str
@@ -43,6 +44,7 @@ class EvidenceScore:
     frames: int
     near: bool
     moments_near: float
+    hit: bool | None = None
     inside: float | None = None
     scenes_hit: float | None = None
     unified: float | None = None
@@ -58,6 +60,7 @@ class EvidenceSummary:
     frames: float
     near: Interval | None
     moments_near: Interval | None
+    hit: Interval | None
     inside: Interval | None
     scenes_hit: Interval | None
     unified: float | None  # the geometric mean, as in KFS-Bench
@@ -70,7 +73,7 @@ def score_times(item: Item, times_s: Sequence[float]) -> EvidenceScore | None:
         return None
     times = np.asarray(times_s, dtype=np.float64)
     is_near = [bool(_within(times, spans, NEAR_S).any()) for spans in targets]
-    scene_scores = _scene_scores(times, item.scenes) if item.scenes else (None, None, None)
+    scene_scores = _scene_scores(times, item.scenes) if item.scenes else (None, None, None, None)
     return EvidenceScore(item.id, item.video_id, len(times), any(is_near), sum(is_near) / len(is_near), *scene_scores)
 
 
@@ -88,11 +91,22 @@ def score_selections(
         frames=sum(score.frames for score in scores) / len(scores) if scores else 0.0,
         near=_mean([(score.near, score.video_id) for score in scores]),
         moments_near=_mean([(score.moments_near, score.video_id) for score in scores]),
+        hit=_mean([(score.hit, score.video_id) for score in scores]),
         inside=_mean([(score.inside, score.video_id) for score in scores]),
         scenes_hit=_mean([(score.scenes_hit, score.video_id) for score in scores]),
         unified=math.exp(sum(map(math.log, unified)) / len(unified)) if unified else None,
     )
     return scores, summary
+
+
+def uniform_times(items: Iterable[Item], count: int) -> dict[str, list[float]]:
+    """The middles of `count` equal parts of each question's video, by its annotated duration."""
+    times = {}
+    for item in items:
+        if item.duration_s is None:
+            raise InputError(f"{item.id} has no duration; expected a data set whose annotation has durations")
+        times[item.id] = [(k + 0.5) * item.duration_s / count for k in range(count)]
+    return times
 
 
 def read_scenes(path: str | os.PathLike[str]) -> dict[str, tuple[Spans, ...]]:
@@ -116,8 +130,8 @@ def _within(times: Array, spans: Spans, slack_s: float = 0.0) -> Array:
     return np.asarray(inside.any(axis=1))
 
 
-def _scene_scores(times: Array, scenes: Sequence[Spans]) -> tuple[float, float, float]:
-    """Key frame rate, scene hit rate and unified score."""
+def _scene_scores(times: Array, scenes: Sequence[Spans]) -> tuple[bool, float, float, float]:
+    """Whether a frame is inside, key frame rate, scene hit rate and unified score."""
     inside = np.array([_within(times, spans) for spans in scenes])  # (scenes, frames)
     counts = inside.sum(axis=1)
     hits = int(inside.any(axis=0).sum())
@@ -131,7 +145,7 @@ def _scene_scores(times: Array, scenes: Sequence[Spans]) -> tuple[float, float, 
         fair = np.power.outer(lengths, _FAIR_POWERS)
         norms = np.linalg.norm(counts) * np.linalg.norm(fair, axis=0)
         spread = float(np.divide(counts @ fair, norms, out=np.zeros(len(norms)), where=norms > 0).max())
-    return rate, float((counts > 0).mean()), (rate * recall * spread) ** (1 / 3)
+    return hits > 0, rate, float((counts > 0).mean()), (rate * recall * spread) ** (1 / 3)
 
 
 def _mean(values: Sequence[tuple[float | None, str]]) -> Interval | None:

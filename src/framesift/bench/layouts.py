@@ -30,10 +30,10 @@ from framesift.bench.tables import EMPTY, CellValue, ResultTable, TableCell, bol
 DATASET_TITLES = {
     "longvideobench": "LongVideoBench",
     "videomme": "Video-MME",
+    "videomme-v2": "Video-MME-v2",
     "mlvu": "MLVU",
     "egoschema": "EgoSchema",
     "lvbench": "LVBench",
-    "videomme-v2": "Video-MME-v2",
     "cgbench": "CG-Bench",
 }
 TEXT_MODE_TITLES = {
@@ -241,19 +241,19 @@ def evidence_table(summaries: Mapping[str, EvidenceSummary]) -> ResultTable:
     lines = [
         cells(
             name,
-            *(summary.near, summary.moments_near, summary.inside, summary.scenes_hit),
+            *(summary.near, summary.moments_near, summary.hit, summary.inside, summary.scenes_hit),
             None if summary.unified is None else TableCell.plain(100 * summary.unified, 2),
             TableCell.plain(summary.frames, 1),
             *(summary.n, summary.n_scenes, summary.unscored),
         )
         for name, summary in summaries.items()
     ]
-    scores = ("Near", "Moments near", "In scene", "Scene hits", "Unified")
+    scores = ("Near", "Moments near", "Hit", "In scene", "Scene hits", "Unified")
     columns = ("Selection", *scores, "Frames", "n", "n scenes", "Unannotated")
     described = (
-        "In percent. Near: questions with a frame within 2 s of a true moment; Moments near: true moments with one; In "
-        "scene: frames inside a true scene; Scene hits: scenes with a frame; Unified: KFS-Bench's score (its geometric "
-        "mean). Unannotated: questions without a moment, not in n."
+        "In percent. Near: questions with a frame within 2 s of a true moment; Moments near: true moments with one; "
+        "Hit: questions with a frame in a true scene; In scene: frames in one; Scene hits: scenes with a frame; "
+        "Unified: KFS-Bench's score (its geometric mean). Unannotated: questions without a moment, not in n."
     )
     return ResultTable("evidence", "Evidence without a reader", columns, lines, (INTERVALS, described))
 

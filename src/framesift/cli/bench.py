@@ -25,11 +25,12 @@ if TYPE_CHECKING:
     from framesift.bench.plan import BenchmarkPlan
     from framesift.bench.tables import ResultTable
 
-DATASETS = ("longvideobench", "videomme", "mlvu", "egoschema", "lvbench")
+DATASETS = ("longvideobench", "videomme", "videomme-v2", "mlvu", "egoschema", "lvbench", "cgbench")
 OWN = "own"
 OWN_ENDINGS = (".jsonl", ".json", ".csv")
 RESULTS = "bench-results"
 SET_BUDGETS = "4,8,16"
+UNIFORM_BUDGETS = "8,16,32,64"  # of uniform frames by the annotation alone
 QUESTIONS, METHODS = "which questions", "which methods and readers"
 # As framesift.bench.plan has them, which is not imported before a benchmark runs.
 RUN_SETTINGS = (
@@ -37,7 +38,7 @@ RUN_SETTINGS = (
     *("query", "size", "blank_frames", "unchanged_frames", "times", "uniform_frames"),
 )
 _CHOICE = ("methods", "budgets", "text_modes")
-_SELECTORS = ("methods", "budgets", "set", "sweep", "video", "out")  # flags of a run on evidence sets
+_SELECTORS = ("methods", "set", "sweep", "video", "out")  # flags of a run on evidence sets
 
 
 def expand_shorthand(argv: Sequence[str]) -> list[str]:
@@ -133,7 +134,7 @@ def _add_evidence(command: Parser) -> None:
     asked.add(
         "dataset",
         "DATASET|FILE",
-        "transcript and moment sets to run selectors on; or a data set, for --selections",
+        "transcript and moment sets to run selectors on; or a data set, for uniform frames or --selections",
         nargs="+",
     )
     asked.add("--data", "DIR", "the data set's folder or annotation file")
@@ -144,7 +145,7 @@ def _add_evidence(command: Parser) -> None:
     )
     rates.add_argument("--fps-from", metavar="FILE", help="frames per second by video, or AKS's published frames")
     asked.add("--video", "FILE", "video whose frames stand for those of sets without any")
-    budgets = f"how many frames to select (default: {SET_BUDGETS})"
+    budgets = f"how many frames to select (default: {SET_BUDGETS}; uniform on a data set: {UNIFORM_BUDGETS})"
     _add_methods(what, "one or more of `framesift selectors` (default: all that can run)", budgets)
     _add_options(what)
     _add_questions(command, ("device", "store", "seed"))
@@ -333,21 +334,24 @@ def _report(args: argparse.Namespace) -> int:
 
 
 def _evidence(args: argparse.Namespace) -> int:
-    return _score_selections(args) if args.selections else _run_sets(args)
+    return _score_selections(args) if args.selections or args.dataset[0] in DATASETS else _run_sets(args)
 
 
 def _score_selections(args: argparse.Namespace) -> int:
-    """The table of published frames."""
+    """The table of uniform frames, for which the annotation is enough, and of published ones."""
     from framesift.bench.datasets import load_dataset
-    from framesift.bench.evidence_scores import score_selections
+    from framesift.bench.evidence_scores import score_selections, uniform_times
     from framesift.bench.frame_lists import count_past_end, read_frame_rates, read_selections
     from framesift.bench.layouts import evidence_table
-    from framesift.bench.plan import SETTINGS
+    from framesift.bench.plan import SETTINGS, words
+    from framesift.selection.registry import check_budget
 
     if unused := list(_given(args, _SELECTORS)):
-        raise OptionError(f"--{unused[0]} runs selectors on evidence sets; leave it out with --selections")
+        raise OptionError(f"--{unused[0]} runs selectors on evidence sets; leave it out for a data set")
     if len(args.dataset) > 1:
-        raise OptionError(f"{len(args.dataset)} data sets were given with --selections; expected one")
+        raise OptionError(f"{len(args.dataset)} data sets were given; expected one")
+    budgets = args.budgets or ("" if args.selections else UNIFORM_BUDGETS)
+    counts = [check_budget(parse_scalar(text)) for text in words(budgets, "budgets")]
     dataset = _load_questions(args.dataset[0], args.data, _given(args, SETTINGS), args.scenes, with_files=False)
     if not dataset.has_moments:
         raise InputError(f"{dataset.name} has no annotated moments; give true scenes with --scenes CSV")
@@ -355,8 +359,11 @@ def _score_selections(args: argparse.Namespace) -> int:
     rates = args.fps if args.fps_from is None else read_frame_rates(args.fps_from, every_item)
     ids = [item.id for item in every_item]
     summaries = {}
-    notes = []
-    for path in args.selections:
+    for count in counts:
+        times = uniform_times(dataset.items, count)
+        summaries[f"uniform, {counted(count, 'frame')}"] = score_selections(dataset.items, times)[1]
+    notes = ["uniform: the middles of equal parts of the annotated duration"] * bool(counts)
+    for path in args.selections or ():
         times = read_selections(path, dataset.items, fps=rates, ids=ids)
         summaries[Path(path).stem if len(args.selections) == 1 else path] = score_selections(dataset.items, times)[1]
         if past_end := count_past_end(dataset.items, times):
