@@ -217,13 +217,6 @@ def test_key_images_and_reply_are_not_logged(server, exhibit, question, monkeypa
     assert "very-secret" not in logged and "base64" not in logged and "Surely" not in logged
 
 
-def test_reply_is_logged_on_request(server, exhibit, question, caplog):
-    server.words = "Surely B"
-    with caplog.at_level(logging.INFO):
-        OpenAIReader(server.url, log_replies=True).answer(exhibit, question, "aligned")
-    assert "Surely B" in caplog.text
-
-
 @pytest.mark.parametrize(
     ("address", "options", "message"),
     [

@@ -42,7 +42,6 @@ class ServerConnection:
     key_variable: str
     timeout_s: float
     retries: int
-    log_requests: bool
     is_allowed: IpRule | None  # the IP addresses that may be connected to; None: all
     models: dict[str, str] | None = None  # name → owner, once listed
     _lock: Any = field(default_factory=Lock)
@@ -65,7 +64,7 @@ class ServerConnection:
         import openai  # here and below: when first needed, as it takes a second
 
         # At the debug level, some versions of the package log whole requests, images included.
-        if not self.log_requests and not os.environ.get("OPENAI_LOG"):
+        if not os.environ.get("OPENAI_LOG"):
             library = logging.getLogger("openai")
             library.setLevel(max(library.level, logging.INFO))
         return openai.OpenAI(

@@ -1,6 +1,6 @@
 """The reader for OpenAI-type servers (vLLM, SGLang, llama.cpp, Ollama, a paid API), through the openai package.
 
-Keys and images are never logged; prompts and replies only with `log_replies`.
+Keys, images, prompts and replies are never logged.
 """
 
 import base64
@@ -70,7 +70,6 @@ class OpenAIReader:
     preset: str = "longvideobench"
     times: bool = True
     time_format: TimeFormat = "auto"
-    log_replies: bool = False
     is_allowed: IpRule | None = None
     concurrency = 8
     _rejected: set[str] = field(default_factory=set, init=False, repr=False)  # what this server does not accept
@@ -102,9 +101,7 @@ class OpenAIReader:
                 "key_variable is not the name of an environment variable; expected a name such as "
                 f"{KEY_VARIABLE}, and the key as the value of that variable"
             )
-        self._connection = ServerConnection(
-            parts, self.key_variable, self.timeout_s, self.retries, self.log_replies, self.is_allowed
-        )
+        self._connection = ServerConnection(parts, self.key_variable, self.timeout_s, self.retries, self.is_allowed)
 
     @property
     def name(self) -> str:
@@ -143,14 +140,10 @@ class OpenAIReader:
             completion, frames_as = self._send(prompt, limit, video=video) if stream else (received, frames_as)
             choice, tokens = completion.choices[0], completion.usage.total_tokens if completion.usage else None
             reply = _Received([choice.message.content or ""], choice.finish_reason, tokens)
-        text = "".join(reply.pieces)
-        if self.log_replies:
-            log.info("%s: prompt: %s", self.name, prompt.text)
-            log.info("%s: reply: %s", self.name, text)
         answer = answer_about(
             exhibit,
             question,
-            text,
+            "".join(reply.pieces),
             truncated_after=limit if reply.finish == "length" else None,
             reader=self.name,
             text_mode=text_mode,
