@@ -1,6 +1,5 @@
 import json
 
-import numpy as np
 import pytest
 
 import framesift as fs
@@ -79,31 +78,10 @@ def test_set_without_frames_needs_a_video(tmp_path, config):
         run_evidence_set(transcripts(tmp_path), choices("uniform"), config)
 
 
-def test_own_vectors_need_no_video(tmp_path, config):
-    np.save(tmp_path / "v.npy", config.index.encoder.encode_texts([s for s in SENTENCES for _ in range(5)]))
-    data = transcripts(tmp_path, vectors="v.npy")
-    table = score_table(data, run_evidence_set(data, choices("topk", "5"), config))
-    assert numbers(table)["topk"] == [0.0, 100.0, 6, 1]
-
-
-def test_moment_with_vectors_and_a_query_needs_no_curve(tmp_path, config):
-    np.save(tmp_path / "v.npy", config.index.encoder.encode_texts(["bbb", "aaa", "ccc"]))
-    data = moments(tmp_path, curve=None, vectors="v.npy", windows=[[1, 1.5]])
-    assert run_evidence_set(data, choices("topk", "1"), config).rows[0].times_s == (1.0,)
-
-
 def test_own_video_file_gives_the_candidates(tmp_path, config, clip):
     data = transcripts(tmp_path, file="clip.mp4")
     (row, *_) = run_evidence_set(data, choices("uniform", "64"), config).rows
     assert list(row.times_s) == list(build_index(clip, config.index).times_s)[: len(row.times_s)]
-
-
-def test_vectors_that_are_none_are_an_error(tmp_path, config):
-    (tmp_path / "damaged.npy").write_bytes(b"x")
-    np.save(tmp_path / "one_row.npy", np.zeros(3))
-    for name in ("damaged.npy", "one_row.npy", "missing.npy"):
-        with pytest.raises(InputError, match=r"expected a .npy file"):
-            run_evidence_set(transcripts(tmp_path, vectors=name), choices("topk"), config)
 
 
 def test_second_run_takes_its_rows_from_the_folder(tmp_path, config, clip, monkeypatch):

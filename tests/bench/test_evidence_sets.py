@@ -41,12 +41,11 @@ def test_spans_may_be_given_in_seconds(tmp_path):
     assert data.videos[0].questions[0].spans == ((2.0, 4.0), (5.0, 6.0))
 
 
-def test_video_of_a_set_may_have_vectors_or_a_file_beside_it(tmp_path):
-    videos = {"v": {"vectors": "v.npy", "duration_s": 9}, "w": {"file": "w.mp4"}}
-    videos = {name: {"sentences": TIMED, **fields} for name, fields in videos.items()}
+def test_video_of_a_set_may_have_a_file_beside_it(tmp_path):
+    videos = {"v": {"sentences": TIMED, "duration_s": 9}, "w": {"sentences": TIMED, "file": "w.mp4"}}
     path = transcripts(tmp_path, videos, asked(first=0), asked(video="w", first=1))
     first, second = read_evidence_set(path).videos
-    assert first.vectors == tmp_path / "v.npy" and first.duration_s == 9.0
+    assert first.file is None and first.duration_s == 9.0
     assert second.file == tmp_path / "w.mp4" and second.duration_s is None
 
 
@@ -112,8 +111,8 @@ def test_bad_transcript_set_is_one_sentence(tmp_path, videos, questions, expecte
         (CURVE | {"windows": []}, "windows is empty"),
         (CURVE | {"windows": [[2, 1]]}, "has 2 to 1 s"),
         (SPAN | {"curve": [0, "x"]}, "expected a finite number"),
-        (SPAN | {"query": "a dog"}, "no curve, vectors or file"),
-        (SPAN | {"vectors": "a.npy"}, "neither a curve nor a query"),
+        (SPAN | {"query": "a dog"}, "no curve or file"),
+        (SPAN | {"file": "a.mp4"}, "neither a curve nor a query"),
         (SPAN | CURVE | {"times_s": [1]}, "1 times for 2 values"),
     ],
 )

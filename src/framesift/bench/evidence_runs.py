@@ -93,7 +93,7 @@ def run_evidence_set(
     choices it holds are not computed again. None keeps no rows.
     """
     borrowed = None if substitute is None else build_index(substitute, config.index, progress=progress)
-    if borrowed is None and any(video.file is None and video.vectors is None for video in data.videos):
+    if borrowed is None and any(video.file is None for video in data.videos):
         raise InputError(f"{data.name} has videos without frames; give a video whose frames stand for them: --video")
     identity = row_identity(config) | {"encoder": config.index.key("").encoder}
     if data.kind == "moments":
@@ -197,15 +197,14 @@ class _PreparedSetVideo:
 
     @cached_property
     def index(self) -> VideoIndex:
-        """The candidates: of the video's own file, its own vectors, or borrowed, one per second."""
+        """The candidates: of the video's own file, or borrowed, one per second."""
         video = self.video
         if video.file is not None:
             return build_index(video.file, self.config.index)
-        own = None if video.vectors is None else _read_vectors(video.vectors)
-        duration_s = float(len(own)) if own is not None and video.duration_s is None else video.duration_s or 0.0
-        count = max(int(np.ceil(duration_s)), 1) if own is None else len(own)
+        duration_s = video.duration_s or 0.0
+        count = max(int(np.ceil(duration_s)), 1)
         times = np.arange(count, dtype=float) if video.times_s is None else np.asarray(video.times_s)
-        rows = self._borrow(times, duration_s) if own is None else own
+        rows = self._borrow(times, duration_s)
         return VideoIndex(VideoInfo(video.id, duration_s), times, rows, self.config.index.key("").encoder)
 
     @cached_property
@@ -218,7 +217,7 @@ class _PreparedSetVideo:
 
     @cached_property
     def moment(self) -> Evidence:
-        """The evidence of a moment: its own vectors and query, or vectors whose cosines follow its curve."""
+        """The evidence of a moment: its own frames and query, or vectors whose cosines follow its curve."""
         video, index = self.video, self.index
         times, vectors = index.times_s, index.frames
         if video.curve is None:
@@ -228,8 +227,6 @@ class _PreparedSetVideo:
             frames = index.vectors.exact()
             if video.file is not None:
                 frames = frames[np.searchsorted(index.times_s, times, side="right").clip(1, len(frames)) - 1]
-            if len(frames) != len(times):
-                raise InputError(f"{video.id} has {len(frames)} vectors for {len(times)} values; expected one each")
             curve = np.asarray(video.curve, dtype=float)
             cosines = _HIGHEST_COSINE * (curve - curve.min()) / np.ptp(curve)
             vectors = np.concatenate((cosines[:, None], np.sqrt(1 - cosines**2)[:, None] * frames), axis=1)
@@ -271,16 +268,6 @@ def _has_frame(row: Result, spans: Spans) -> float:
 
 def _windows_hit(row: Result, spans: Spans) -> float:
     return sum(_has_frame(row, (span,)) for span in spans) / len(spans)
-
-
-def _read_vectors(path: Path) -> Array:
-    try:
-        vectors = np.load(path, allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
-        raise InputError(f"{path} can't be read ({error}); expected a .npy file of vectors (N, D)") from None
-    if not isinstance(vectors, np.ndarray) or vectors.ndim != 2 or not np.issubdtype(vectors.dtype, np.floating):
-        raise InputError(f"{path} is no array of vectors; expected a .npy file of floats (N, D)")
-    return vectors
 
 
 def _input_hash(data: EvidenceSet, borrowed: VideoIndex | None) -> str:

@@ -5,7 +5,7 @@ A transcript set is a JSON object: timed sentences by video, and questions with 
     {"videos": {"a": [{"start_s": 0, "end_s": 4.5, "text": "…"}, …]},
      "questions": [{"video": "a", "question": "…", "first": 3, "last": 5}]}
 
-A moment set is JSON Lines: a relevance curve, or vectors, of one video, a query, and the windows that show it.
+A moment set is JSON Lines: a relevance curve, or the file, of one video, a query, and the windows that show it.
 
     {"id": "7", "query": "…", "curve": [0.1, 0.4, …], "windows": [[12, 20]]}
 
@@ -47,8 +47,7 @@ class SetVideo:
     """A video of a set and its questions.
 
     number: which part of a substitute video stands for it. duration_s: None for that of `file`. times_s: of its
-    candidates; None for one per second. file: a video with its frames; vectors: a .npy file (N, D) in its place. curve:
-    the relevance of each candidate.
+    candidates; None for one per second. file: a video with its frames. curve: the relevance of each candidate.
     """
 
     id: str
@@ -58,7 +57,6 @@ class SetVideo:
     events: tuple[Event, ...] = ()
     times_s: tuple[float, ...] | None = None
     file: Path | None = None
-    vectors: Path | None = None
     curve: tuple[float, ...] | None = None
 
 
@@ -87,9 +85,7 @@ class _Sentence:
 @dataclass(frozen=True, kw_only=True)
 class _Candidates:
     duration_s: Seconds | None = None
-    times_s: tuple[Seconds, ...] | None = None
     file: FilePath | None = None
-    vectors: FilePath | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,6 +108,7 @@ class _TranscriptQuestion:
 class _MomentRow(_Candidates):
     windows: tuple[tuple[Seconds, Seconds], ...]
     query: str = ""
+    times_s: tuple[Seconds, ...] | None = None
     curve: tuple[float, ...] | None = None
     model: tuple[float, ...] | None = None  # another name of `curve`
     id: Name | None = None
@@ -175,9 +172,7 @@ def _transcripts(value: Mapping[str, Any], path: Path, limit: int | None) -> tup
                 questions=tuple(questions),
                 duration_s=duration_s if own.duration_s is None else own.duration_s,
                 events=tuple(event for event in events[name] if event.text.strip()),
-                times_s=own.times_s,
                 file=_beside(path, own.file),
-                vectors=_beside(path, own.vectors),
             )
         )
     return tuple(made)
@@ -217,8 +212,8 @@ def _moments(rows: Sequence[Mapping[str, Any]], path: Path) -> tuple[SetVideo, .
         curve = row.curve if row.curve is not None else row.model
         if curve is not None and len(set(curve)) < 2:
             continue
-        if curve is None and row.file is None and row.vectors is None:
-            raise InputError(f"{location} has no curve, vectors or file; expected one of them")
+        if curve is None and row.file is None:
+            raise InputError(f"{location} has no curve or file; expected one of them")
         if curve is None and not row.query.strip():
             raise InputError(f"{location} has neither a curve nor a query; expected one of them")
         name = row.id or row.qid or str(number)
@@ -232,7 +227,6 @@ def _moments(rows: Sequence[Mapping[str, Any]], path: Path) -> tuple[SetVideo, .
                 duration_s=duration_s,
                 times_s=times_s,
                 file=_beside(path, row.file),
-                vectors=_beside(path, row.vectors),
                 curve=curve,
             )
         )
