@@ -9,7 +9,6 @@ import pytest
 
 from framesift.batch.items import read_clip_events
 from framesift.bench.datasets import DATASETS, VIDEOMME_FAMILIES, load_dataset
-from framesift.bench.items import find_missing
 from framesift.bench.runner import run_item
 from framesift.errors import InputError, UnknownName
 from framesift.types import Event, Window
@@ -135,8 +134,8 @@ def test_videomme_without_as_many_subtitles_as_published_is_not_missing_any(tmp_
 
 def test_videomme_without_its_subtitle_folder_is_missing_it(tmp_path):
     write(tmp_path / "videomme.json", [mme_row(f"{k:03d}-1") for k in range(200)])
-    missing = find_missing(load_dataset("videomme", tmp_path).items)
-    assert sum(file.kind == "subtitles" for file in missing) == 200
+    with pytest.raises(InputError, match="200 subtitle files missing for 200 questions"):
+        load_dataset("videomme", tmp_path).with_files()
 
 
 def mlvu_row(**fields):
@@ -153,7 +152,7 @@ def test_mlvu_dev_has_a_task_a_file_and_answers_as_texts(tmp_path):
         ("1_plotQA-0", "Single detail", 1),
         ("5_order-0", "Multi detail", 0),
     ]
-    assert [file.path.parent.name for file in find_missing(some.items)] == ["5_order"]
+    assert [item.video.parent.name for item in some.items] == ["1_plotQA", "5_order"]
     assert "5 of 7 tasks are missing" in some.notes[0]
 
 

@@ -7,10 +7,8 @@ import pytest
 from framesift.batch import workers
 from framesift.batch.results import read_results
 from framesift.batch.settings import ReaderSpec
-from framesift.bench.items import find_missing
 from framesift.bench.runner import run_benchmark, with_prompt
 from framesift.errors import ReaderError
-from helpers.published_annotations import item
 from helpers.small_dataset import FirstOption, make_dataset, small_plan
 
 
@@ -127,7 +125,7 @@ def test_shards_together_cover_all_rows(run, tmp_path):
 
 
 def test_run_of_a_data_set_names_its_fingerprint_and_missing_files(run, dataset):
-    lacking = replace(dataset, missing=find_missing([item("a")]))
+    lacking = replace(dataset, missing="1 video missing for 1 question (v.mp4)")
     _, results = run(small_plan(FirstOption()), dataset=lacking)
     (record,) = results.runs.values()
     assert (record.data, record.annotation, record.items) == (lacking.fingerprint, lacking.annotation, len(lacking))

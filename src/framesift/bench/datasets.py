@@ -18,9 +18,9 @@ from framesift._utils.text import counted, readable, suggestion
 from framesift.bench.annotations import FILE, AnnotationRow, content_hash, find_annotation, read_rows
 from framesift.bench.items import Dataset, Item, Spans
 from framesift.errors import InputError, UnknownName
+from framesift.text.questions import parse_question_row
 from framesift.types import Event, Question
 from framesift.types.question import resolve_option, strip_option_letters
-from framesift.types.window import window_of_row
 
 OWN_ENDINGS = (".jsonl", ".json", ".csv")
 
@@ -73,7 +73,6 @@ MLVU_TEST = ("test-ground-truth/test_mcq_gt.json", "test_mcq_gt.json", "*/test-g
 EGOSCHEMA_DURATION_S = 180.0
 
 _SPAN = re.compile(r"^\s*([\d:.]+)\s*(?:[-–~]\s*([\d:.]+))?\s*$")
-_OPTION = re.compile(r"^\s*\(?[A-H][).]\s*\S")
 
 
 @dataclass(frozen=True)
@@ -380,12 +379,12 @@ def load_lvbench(folder: Path) -> Dataset:
         key, kind = video("key"), video("type", Name, "")
         for asked in video("qa", tuple[Mapping[str, Any], ...]):
             row = _Row(asked, f"{video.location}, of {key}")
-            name, types, reference = (
-                row("uid"),
-                row("question_type", Name | tuple[Name, ...]),
-                row("time_reference", str, ""),
-            )
-            stem, options = _split_options(row)
+            name, reference = row("uid"), row("time_reference", str, "")
+            types = row("question_type", Name | tuple[Name, ...])
+            question = Question(row("question", str))
+            if not question.options:
+                expected = "expected a question and a line for each option"
+                raise InputError(f"{row.location} is {question.text[:60]!r}; {expected}")
             scenes = _time_reference(reference, row.location)
             unread += [name] if reference.strip() and not scenes else []
             items.append(
@@ -393,8 +392,8 @@ def load_lvbench(folder: Path) -> Dataset:
                     id=name,
                     video_id=key,
                     video=_find(root, ("all_videos", "videos", "video"), f"{key}.mp4"),
-                    question=Question(stem, options),
-                    answer=row.answer(options),
+                    question=question,
+                    answer=row.answer(question.options),
                     group=kind,
                     published_group=kind,
                     categories=types if isinstance(types, tuple) else (types,),
@@ -403,17 +402,6 @@ def load_lvbench(folder: Path) -> Dataset:
             )
     notes = (f"unreadable: {counted(len(unread), 'time reference')} ({', '.join(unread[:5])})",) if unread else ()
     return Dataset("lvbench", tuple(items), annotation, notes)
-
-
-def _split_options(row: _Row) -> tuple[str, tuple[str, ...]]:
-    """The question and the options in it."""
-    text = row("question", str)
-    lines = text.splitlines()
-    first = next((k for k, line in enumerate(lines) if _OPTION.match(line)), len(lines))
-    options = without_letters(line for line in lines[first:] if line.strip())
-    if len(options) < 2 or not (stem := "\n".join(lines[:first]).strip()):
-        raise InputError(f"{row.location} is {text[:60]!r}; expected a question and a line for each option")
-    return stem, options
 
 
 def _time_reference(text: str, location: str) -> tuple[Spans, ...]:
@@ -441,18 +429,19 @@ def load_own(path: Path) -> Dataset:
     dataset = readable(path.stem)
     items = []
     for number, row in enumerate(rows, 1):
-        published = row.values.get("options")
-        parts = published.split("|") if isinstance(published, str) else row("options", tuple[Name, ...])
-        options = without_letters(option.strip() for option in parts)
+        asked = parse_question_row(row.values, row.location)
+        options = without_letters(asked.question.options)
+        if not options:
+            raise InputError(f"{row.location} has no options; expected the answers to choose from")
         video, group = row("video", FilePath), row("group", Name, "")
         category = row("category", Name | tuple[Name, ...], ())
         moments = _moments(row)
         items.append(
             Item(
-                id=row("id", Name, f"{dataset}-{number}"),
+                id=asked.id or f"{dataset}-{number}",
                 video_id=readable(video),
                 video=path.parent / video,
-                question=row.question(options),
+                question=Question(asked.question.text, options),
                 answer=row.answer(options, kind=int | Name),
                 group=group,
                 published_group=group,
@@ -461,7 +450,7 @@ def load_own(path: Path) -> Dataset:
                 subtitles=_own_subtitles(row, path.parent),
                 moments_s=tuple(moment for moment in moments if not isinstance(moment, tuple)),
                 scenes=tuple((moment,) for moment in moments if isinstance(moment, tuple)),
-                window=window_of_row(row.values, row.location),
+                window=asked.window,
             )
         )
     return Dataset(dataset, tuple(items), annotation)

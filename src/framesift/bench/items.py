@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from framesift._utils.records import shown
 from framesift._utils.settings import check_count
@@ -14,8 +15,7 @@ from framesift._utils.text import counted
 from framesift.errors import InputError
 from framesift.types import Event, Question, Window
 
-KINDS = {"video": "video", "subtitles": "subtitle file"}  # of files, and their names
-LISTED_FILES = 5  # missing files listed in a message
+LISTED_FILES = 5  # missing files of a kind, listed in a message
 
 Spans = tuple[tuple[float, float], ...]  # start and end in seconds, ends included
 
@@ -52,27 +52,19 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Missing:
-    """A file of the annotation that does not exist."""
-
-    kind: str  # of KINDS
-    path: Path
-    item_ids: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class Dataset:
     """Questions and a fingerprint; `with_files` finds out which of their files are missing.
 
     annotation: a hash of the published annotation's content. notes: what the loader omitted or assumed, in sentences.
+    missing: how many files do not exist, and the first of them; skipped: ids of questions without their video.
     """
 
     name: str
     items: tuple[Item, ...]
     annotation: str
     notes: tuple[str, ...] = ()
-    missing: tuple[Missing, ...] = ()
-    skipped: tuple[str, ...] = field(default=(), repr=False)  # ids of questions without their video
+    missing: str = ""
+    skipped: tuple[str, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         check_ids([item.id for item in self.items], self.name)
@@ -130,27 +122,26 @@ class Dataset:
         first ones only, of those that are left.
         """
         check_count("limit", limit)
-        if limit is not None:
-            left = [k for k, item in enumerate(self.items) if not allow_missing or os.path.isfile(item.video)]
-            if limit < len(left):
-                chosen = replace(self, items=self.items[: left[limit - 1] + 1])
-                return chosen.with_files(allow_missing=allow_missing)
-        missing = find_missing(self.items)
-        whole = replace(self, missing=missing)
-        if not missing:
-            return whole
-        if not allow_missing:
-            remedy = "get these files, or omit them with --allow-missing"
-            raise InputError(f"{self.name}: {whole.describe_missing()}; {remedy}")
-        without = {kind: {name for file in missing if file.kind == kind for name in file.item_ids} for kind in KINDS}
-        items = tuple(
-            replace(item, subtitles=None) if item.id in without["subtitles"] else item
-            for item in self.items
-            if item.id not in without["video"]
-        )
-        if not items:
-            raise InputError(f"{self.name}: {whole.describe_missing()}; no question is left")
-        return replace(whole, items=items, skipped=tuple(i.id for i in self.items if i.id in without["video"]))
+        absent: dict[str, Counter[Any]] = {"video": Counter(), "subtitle file": Counter()}  # questions by file
+        items: list[Item] = []
+        skipped = []
+        for item in self.items:
+            if len(items) == limit:
+                break
+            files = {"video": item.video, "subtitle file": item.subtitles}
+            kinds = [kind for kind, file in files.items() if isinstance(file, Path) and not os.path.isfile(file)]
+            for kind in kinds:
+                absent[kind][files[kind]] += 1
+            if "video" in kinds and allow_missing:
+                skipped.append(item.id)
+            else:
+                items.append(replace(item, subtitles=None) if kinds else item)
+        missing = "; ".join(_describe_missing(kind, counts) for kind, counts in absent.items() if counts)
+        if missing and not allow_missing:
+            raise InputError(f"{self.name}: {missing}; get these files, or omit them with --allow-missing")
+        if missing and not items:
+            raise InputError(f"{self.name}: {missing}; no question is left")
+        return replace(self, items=tuple(items), missing=missing, skipped=tuple(skipped))
 
     def with_scenes(self, scenes: Mapping[str, tuple[Spans, ...]]) -> "Dataset":
         """Set the scenes of questions by id; others keep their own."""
@@ -160,18 +151,6 @@ class Dataset:
                 f"none of the {len(scenes)} ids with scenes is in {self.name}; its ids look like {min(known)!r}"
             )
         return replace(self, items=tuple(replace(i, scenes=scenes.get(i.id, i.scenes)) for i in self.items))
-
-    def describe_missing(self) -> str:
-        """Count the missing files by kind and the questions affected, and list the first files."""
-        parts = []
-        for kind, noun in KINDS.items():
-            files = [missing for missing in self.missing if missing.kind == kind]
-            if files:
-                names = ", ".join(str(missing.path) for missing in files[:LISTED_FILES])
-                more = ", …" if len(files) > LISTED_FILES else ""
-                affected = counted(sum(len(missing.item_ids) for missing in files), "question")
-                parts.append(f"{counted(len(files), noun)} missing for {affected} ({names}{more})")
-        return "; ".join(parts)
 
     def _of_groups(self, items: Iterable[Item], wanted: set[str]) -> list[Item]:
         known = {word.lower() for item in self.items for word in (item.group, item.published_group)}
@@ -187,14 +166,10 @@ def fingerprint(name: str, annotation: str, ids: Iterable[str]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def find_missing(items: Iterable[Item]) -> tuple[Missing, ...]:
-    """The files of these questions that do not exist, unique, in the order of the questions."""
-    wanted: dict[tuple[str, Path], list[str]] = {}
-    for item in items:
-        wanted.setdefault(("video", item.video), []).append(item.id)
-        if isinstance(item.subtitles, Path):
-            wanted.setdefault(("subtitles", item.subtitles), []).append(item.id)
-    return tuple(Missing(kind, path, tuple(ids)) for (kind, path), ids in wanted.items() if not os.path.isfile(path))
+def _describe_missing(kind: str, counts: Counter[Path]) -> str:
+    """Count the missing files of a kind and the questions affected, and list the first files."""
+    names = ", ".join(map(str, list(counts)[:LISTED_FILES])) + (", …" if len(counts) > LISTED_FILES else "")
+    return f"{counted(len(counts), kind)} missing for {counted(counts.total(), 'question')} ({names})"
 
 
 def check_ids(ids: Sequence[str], location: str) -> None:

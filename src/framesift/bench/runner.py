@@ -47,7 +47,7 @@ def run_benchmark(
             "command": command,
             "skipped": len(dataset.skipped),
             "notes": dataset.notes,
-            "missing": (dataset.describe_missing(),) if dataset.missing else (),
+            "missing": (dataset.missing,) if dataset.missing else (),
         },
         shard=shard,
     )

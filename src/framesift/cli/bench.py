@@ -271,7 +271,7 @@ def _run(args: argparse.Namespace, datasets: "list[Dataset]", plans: "list[Bench
     for dataset, plan in zip(datasets, plans, strict=True):
         if dataset.skipped and not args.json:
             left_out = counted(len(dataset.skipped), "question")
-            print(f"{dataset.name}: {dataset.describe_missing()}; {left_out} left out", file=sys.stderr)
+            print(f"{dataset.name}: {dataset.missing}; {left_out} left out", file=sys.stderr)
         with ProgressBar(dataset.name, show=not args.json, unit=" answers", single=True) as bar:
             summaries.append(
                 run_benchmark(dataset, plan, args.out, shard=shard, command=_command_line(args), progress=bar)
