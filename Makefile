@@ -70,7 +70,7 @@ bench: $(VENV)/installed
 	$(BIN)/python benchmarks/selection.py
 
 selftest: $(VENV)/installed-dev
-	$(BIN)/python benchmarks/selftest.py
+	$(BIN)/framesift bench selftest
 
 # The pip that comes with Python may be old: a new one installs the packages in half the time. A Python without pip has
 # to unpack its own first.

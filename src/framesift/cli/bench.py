@@ -1,4 +1,4 @@
-"""The benchmarks: run data sets, make tables of results, and score frame lists."""
+"""The benchmarks: run data sets, make tables of results, score frame lists, and run the self-test."""
 
 import argparse
 import shlex
@@ -54,11 +54,11 @@ def add_commands(add: AddCommand) -> None:
         "bench", None, "run benchmarks, and make their tables", "framesift bench mine.jsonl --methods sift,uniform"
     )
     bench.finish()
-    parts = bench.add_subparsers(title="what", metavar="DATASET|run|report|evidence")
+    parts = bench.add_subparsers(title="what", metavar="DATASET|run|report|evidence|selftest")
 
-    def part(name: str, run: Any, summary: str, example: str) -> Parser:
+    def part(name: str, run: Any, summary: str, example: str, json: str = "the tables") -> Parser:
         command = make_command(parts, name, run, summary, f"framesift bench {example}")
-        command.finish("print the tables as JSON")
+        command.finish(f"print {json} as JSON")
         return command
 
     for name in DATASETS:
@@ -93,6 +93,10 @@ def add_commands(add: AddCommand) -> None:
     report.group("output").switch("--no-plots", "tables only, without matplotlib")
     example = "evidence transcripts.json --methods sift,uniform --budgets 4,8"
     _add_evidence(part("evidence", _evidence, "score frames against annotated moments, without a reader", example))
+    summary = "run everything on a small synthetic benchmark"
+    selftest = part("selftest", _selftest, summary, "selftest", "the tables and the verdicts")
+    kept = "keep videos, indexes, results and report there"
+    selftest.group("output").add_argument("--out", metavar="DIR", help=kept)
 
 
 def _add_folders(group: Group, described: str) -> None:
@@ -417,6 +421,24 @@ def _run_sets(args: argparse.Namespace) -> int:
     for name, reason in () if args.json else left_out.items():
         print(f"left out: {name}: {reason}", file=sys.stderr)
     return 0
+
+
+def _selftest(args: argparse.Namespace) -> int:
+    from tempfile import TemporaryDirectory
+
+    from framesift.bench.selftest import run_selftest
+
+    with (
+        TemporaryDirectory(prefix="framesift-selftest-") as temporary,
+        ProgressBar("selftest", show=not args.json, unit=" answers", single=True) as bar,
+    ):
+        outcome = run_selftest(Path(args.out or temporary), command=_command_line(args), progress=bar)
+    _print(args, outcome.tables, passed=outcome.passed, verdicts=outcome.verdicts)
+    if not args.json:
+        for verdict in outcome.verdicts:
+            print(f"{'yes' if verdict['holds'] else 'NO ':<4} {verdict['claim']}: {verdict['measured']}")
+        print(f"\n{duration_text(outcome.seconds)}" + (f"; everything is in {args.out}" if args.out else ""))
+    return 0 if outcome.passed else 1
 
 
 def _print(args: argparse.Namespace, tables: "Iterable[ResultTable]", **values: Any) -> None:

@@ -19,8 +19,9 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageFilter
 
-from framesift._utils.files import atomic_path, write_text
+from framesift._utils.files import atomic_path, output_error, write_text
 from framesift.demo.video import photographs
+from framesift.progress import Progress
 
 VERSION = 4
 VIDEOS, SECONDS = 8, 240
@@ -150,15 +151,19 @@ class Script:
     questions: tuple[dict[str, object], ...]
 
 
-def make_synthetic(folder: Path, *, videos: int, seconds: int) -> Path:
+def make_synthetic(folder: Path, *, videos: int, seconds: int, progress: Progress) -> Path:
     """Generate the data set in `folder` if missing; its JSONL file. Only the video encoder may differ by machine."""
     rows = []
     for number in range(videos):
         script = write_script(number, seconds)
         video = folder / f"{number + 1}-{VERSION}-{seconds}.mp4"
         if not video.exists():
-            with atomic_path(video) as temporary:
-                _encode_video(temporary, script, number)
+            try:
+                with atomic_path(video) as temporary:
+                    _encode_video(temporary, script, number)
+            except OSError as error:
+                raise output_error(folder, error) from error
+        progress("making video", number + 1, videos)
         subtitles = [{"start_s": a, "end_s": b, "text": text} for a, b, text in script.lines]
         rows += [{"video": video.name, "subtitles": subtitles, **row} for row in script.questions]
     text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)

@@ -1,21 +1,10 @@
-"""The self-test: run selectors on the synthetic benchmark and check what each stage of GCR contributes.
+"""The self-test: run the pipeline on the synthetic benchmark and check what each stage contributes."""
 
-    python benchmarks/selftest.py [--out DIR]
-
---out keeps the videos, indexes, results and report. It takes some minutes on a CPU.
-"""
-
-import argparse
-import shlex
-import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
-
-from synthetic import KINDS, OCCLUDED, SECONDS, SPOKEN, VIDEOS, VISUAL, make_synthetic
 
 from framesift.batch.items import group_by
 from framesift.batch.results import Result, read_results
@@ -28,8 +17,10 @@ from framesift.bench.plan import make_plan
 from framesift.bench.report import describe, write_report
 from framesift.bench.runner import run_benchmark
 from framesift.bench.statistics import difference_interval, share_interval
+from framesift.bench.synthetic import KINDS, OCCLUDED, SECONDS, SPOKEN, VIDEOS, VISUAL, make_synthetic
 from framesift.bench.tables import CellValue, ResultTable, TableCell, bold_best, cells
 from framesift.errors import FramesiftError
+from framesift.progress import Progress, ignore_progress
 
 BUDGETS = (8, 16)
 OTHERS = ("uniform", "topk", "mmr")
@@ -57,20 +48,34 @@ class Outcome:
         return all(verdict["holds"] for verdict in self.verdicts)
 
 
-def run_selftest(folder: Path) -> Outcome:
+def run_selftest(
+    folder: Path,
+    *,
+    videos: int = VIDEOS,
+    seconds: int = SECONDS,
+    budgets: Sequence[int] = BUDGETS,
+    command: str = "framesift bench selftest",
+    progress: Progress = ignore_progress,
+) -> Outcome:
     """Generate the data set, run the methods and the similarity reader, and check the claims."""
     started = time.perf_counter()
-    dataset = load_dataset(str(make_synthetic(folder / "data", videos=VIDEOS, seconds=SECONDS)))
+    path = make_synthetic(
+        folder / "data",
+        videos=videos,
+        seconds=seconds,
+        progress=lambda stage, done, total: progress(f"{stage} {done:.0f} of {total:.0f}", 0, 1),
+    )
+    dataset = load_dataset(str(path))
     settings = {
         "methods": ["sift", "gcr", *OTHERS],
         "ablate": list(KIND_OF_STAGE),
-        "budgets": list(BUDGETS),
+        "budgets": list(budgets),
         "encoder": "offline",
         "readers": "similarity",
         "store": folder / "indexes",
     }
     plan = make_plan(settings)
-    run_benchmark(dataset, plan, folder / "results", command=shlex.join(sys.argv), progress=print_progress)
+    run_benchmark(dataset, plan, folder / "results", command=command, progress=progress)
     results = read_results(folder / "results")
     failed = next((row.error for row in results.rows if row.error), "")
     if failed:
@@ -135,25 +140,3 @@ def _verdict(claim: str, hits: Hits, dataset: Dataset, other: str, kinds: Sequen
     value, low, high = (100 * part for part in interval)
     measured = f"{ours} versus {theirs} of {len(pairs)}, {signed(value)} points ({minus(low)} … {minus(high)})"
     return {"claim": claim, "measured": measured, "holds": ours > theirs, "difference": value, "low": low, "high": high}
-
-
-def print_progress(stage: str, done: float, total: float) -> None:
-    print(f"\r{stage or 'answers'}: {done:.0f} of {total:.0f}    ", end="", file=sys.stderr)
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, metavar="DIR", help="keep videos, indexes, results and report there")
-    out = parser.parse_args().out
-    with TemporaryDirectory(prefix="framesift-selftest-") as temporary:
-        outcome = run_selftest(out or Path(temporary))
-    for table in outcome.tables:
-        print(table.to_markdown())
-    for verdict in outcome.verdicts:
-        print(f"{'yes' if verdict['holds'] else 'NO ':<4} {verdict['claim']}: {verdict['measured']}")
-    print(f"{outcome.seconds:.0f} s")
-    return 0 if outcome.passed else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())
