@@ -18,6 +18,7 @@ RunCommand = Callable[[argparse.Namespace], int]
 FILES = {"FILE", "VIDEO", "LIST|DIR|GLOB"}
 DIRECTORIES = {"DIR", "FOLDER"}
 MISSING = "the following arguments are required: "
+GLUED = "ignored explicit argument"
 # Groups and flags at the end of a command's help, in this order.
 LAST = {"output": 1, "model": 2, "all settings": 3, "commands": 4, "what": 4, "json": 1, "help": 2}
 SETTINGS = [declared.name for record in RECORDS.values() for declared in fields(record)]
@@ -101,13 +102,17 @@ class Parser(argparse.ArgumentParser):
         if left and hasattr(parsed, "videos"):
             parsed.videos += left
         elif left:
-            self.error(f"unexpected argument {left[0]!r}; put a text of several words in quotation marks")
+            takes_words = any(not action.option_strings for action in self._actions)
+            remedy = "; put a text of several words in quotation marks" * takes_words
+            self.error(f"unexpected argument {left[0]!r}{remedy}")
         return parsed, []
 
     def error(self, message: str) -> NoReturn:
         dashed = next((word for word in self.words if word.startswith("-") and os.path.exists(word)), None)
         if dashed is not None:
             message = f"{dashed!r} begins with - and was read as a flag; write {os.path.join('.', dashed)}"
+        elif GLUED in message:  # -help was read as -h with the value elp
+            self._check_flags(self.words)
         elif message.startswith(MISSING):
             self._check_flags(self.words)  # which may be what is wrong
             names = message.removeprefix(MISSING)
@@ -130,14 +135,19 @@ class Parser(argparse.ArgumentParser):
                 self.error(f"there is no flag {flag}" + "".join(f"; did you mean {each}?" for each in near))
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
-        choices = None if action.choices is None else list(action.choices)
-        if choices is not None and value not in choices:
-            name = f"{action.option_strings[-1]} is" if action.option_strings else "there is no command"
-            self.error(f"{name} {value!r}; {suggestion(str(value), map(str, choices))}")
+        choices = [] if action.choices is None else [str(choice) for choice in action.choices]
+        if action.choices is None or value in action.choices:
+            return
+        if action.option_strings:
+            self.error(f"{action.option_strings[-1]} is {value!r}; {suggestion(str(value), choices)}")
+        flags = [name for name in self._option_string_actions if name.startswith("--")]
+        near = suggestion(str(value), [*choices, *flags], f"for example: {self.example}" if self.example else "")
+        self.error(f"there is no command {value!r}; {near}")
 
     def _get_value(self, action: argparse.Action, arg_string: str) -> Any:
         name = action.option_strings[-1] if action.option_strings else str(action.metavar)
-        if not arg_string and action.metavar in FILES | DIRECTORIES:  # it would be the current directory
+        is_word = action.dest == "videos" and any(other.dest == "words" for other in self._actions)  # or the question
+        if not arg_string and action.metavar in FILES | DIRECTORIES and not is_word:  # it would be the current folder
             self.error(f"{name} is empty; expected a path")
         try:
             return super()._get_value(action, arg_string)

@@ -79,6 +79,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"framesift {__version__}")
     parser.add_argument("--print-completion", choices=("bash", "zsh", "tcsh"))
     parser.set_defaults(run=parser.run)
+    parser.example = select.EXAMPLE
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=Parser)
 
     def add(name: str, run: RunCommand | None, summary: str, example: str = "") -> Parser:

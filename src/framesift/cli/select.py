@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 VIDEO = "video"  # the format that puts the video beside the report
 CLIPS = {"copy": "clips", "exact": "clips-exact"}  # the formats of --clips
+EXAMPLE = 'framesift select video.mp4 "Why was the launch put off?" --budget 8'
 WITH_VIDEO = "put the video beside the report, which plays it"
 
 
 def add_commands(add: AddCommand) -> None:
-    example = 'framesift select video.mp4 "Why was the launch put off?" --budget 8'
-    select = add("select", _select, "pick the frames of a video that answer a question, and say why", example)
+    select = add("select", _select, "pick the frames of a video that answer a question, and say why", EXAMPLE)
     add_question(select)
     add_exhibit_options(select)
     clips = "also MP4 clips, cut at key frames (copy) or exactly (exact)"
@@ -225,8 +225,10 @@ def questions_from(args: argparse.Namespace) -> list[QuestionRow]:
     if args.question is None:
         *videos, last = args.videos
         if not videos or _is_file(last):
+            stray = next((word for word in args.videos if not _is_file(word)), None)
+            problem = "there is no question" if stray is None else f"{stray!r} is not a file"
             written = f'framesift {args.argv[0]} VIDEO "Why was …?"'
-            raise OptionError(f"there is no question; write it after the video: {written}")
+            raise OptionError(f"{problem}; write the video, then the question: {written}")
         args.videos, args.question = videos, last
     if stray := [word for word in args.videos[1:] if not _is_file(word)]:
         raise OptionError(f"{stray[0]!r} is not a file; put a text of several words in quotation marks")

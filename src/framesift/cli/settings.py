@@ -84,6 +84,8 @@ def configs_from(args: argparse.Namespace, methods: Sequence[str] = ()) -> dict[
         name = str(error).partition(" is ")[0]
         if name in user and name not in merged(*given_layers(args)):
             raise OptionError(f"{config_path()}: {error}") from None
+        if name in FLAGS and hasattr(args, name):
+            raise OptionError(f"{FLAGS[name][-1]}{str(error).removeprefix(name)}") from None
         raise
 
 

@@ -16,6 +16,7 @@ from framesift._utils.records import shown
 from framesift._utils.settings import check_count, check_names, check_settings, setting
 from framesift.errors import FramesiftError, InputError, OptionError
 from framesift.indexing.index import IndexSettings
+from framesift.readers.base import Reader, check_reader_options
 from framesift.readers.prompts import TEXT_MODES, TextMode
 from framesift.rendering.rendered_selection import OVERLAYS, Overlay
 from framesift.selection.batch_select import BLANK_FRAMES, BlankFrames
@@ -33,7 +34,6 @@ from framesift.types.question import QUERY_TEXTS, QueryText
 from framesift.types.window import Window, parse_time, read_window
 
 if TYPE_CHECKING:
-    from framesift.readers.base import Reader
     from framesift.selection.looking.object_names import ObjectNamer
 
 VisualDemandSetting = float | str | Callable[[str], float]
@@ -120,7 +120,7 @@ class SelectionSettings:
 class ReaderSettings:
     """How frames are shown, and who answers. reader_options: the reader's own."""
 
-    reader: "str | Reader | None" = setting(
+    reader: str | Reader | None = setting(
         None,
         "http://HOST:PORT/v1[#MODEL], local:MODEL or similarity",
         metavar="READER",
@@ -138,7 +138,7 @@ class ReaderSettings:
     def __post_init__(self) -> None:
         check_settings(self)
         if isinstance(self.reader, str):
-            check_reader_address(self.reader)
+            check_reader_options(self.reader, self.reader_options)
         check_count("size", self.size)
         check_count("concurrency", self.concurrency)
 

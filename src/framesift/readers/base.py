@@ -226,7 +226,8 @@ def _find_factory(reader: str) -> tuple[Callable[..., Reader], tuple[str, ...]]:
         if plugin.name == reader:
             return _factory_of(plugin), ()
     known = ["http://HOST:PORT/v1[#MODEL]", "local:MODEL", SIMILARITY, *dict.fromkeys(plugin.name for plugin in others)]
-    raise UnknownName(f"there is no reader {reader!r}; {suggestion(reader, known)}")
+    address = f"did you mean http://{reader}?" if ":" in reader else ""
+    raise UnknownName(f"there is no reader {reader!r}; {suggestion(reader, known, address)}")
 
 
 def _factory_of(plugin: Plugin) -> Callable[..., Reader]:
