@@ -13,32 +13,19 @@ import time
 from contextlib import contextmanager
 from pathlib import Path
 
-PYTEST = [
-    sys.executable,
-    "-m",
-    "pytest",
-    "-n",
-    "auto",
-    "--dist",
-    "worksteal",
-    "-m",
-    "not slow",
-    "-p",
-    "no:cacheprovider",
-]
+OPTIONS = ("-n", "auto", "--dist", "worksteal", "-m", "not slow", "-p", "no:cacheprovider")
+PYTEST = [sys.executable, "-m", "pytest", *OPTIONS]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--runs", type=int, default=20, help="number of the last run")
     parser.add_argument("--first", type=int, default=1, help="number of the first run, to continue a table")
     parser.add_argument("--busy", type=int, default=4, help="busy processes beside every second run")
     parser.add_argument("--logs", type=Path, default=Path("failed-test-runs"), help="folder for failed runs' output")
     arguments = parser.parse_args()
-    print(
-        f"{os.cpu_count()} cores\n\n| run | busy processes | passed | failed | s |\n|---:|---:|---:|---:|---:|",
-        flush=True,
-    )
+    if arguments.first == 1:
+        print(f"{os.cpu_count()} cores\n\n| run | busy processes | passed | failed | s |\n|---:|---:|---:|---:|---:|")
     failures = 0
     for run in range(arguments.first, arguments.runs + 1):
         busy = arguments.busy if run % 2 == 0 else 0

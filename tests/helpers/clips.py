@@ -170,6 +170,20 @@ def write_frames(path: Path, frames: Iterable[np.ndarray], *, fps: int, codec: s
     return clip.write(path)
 
 
+def packet_places(path: Path) -> list[tuple[int, int]]:
+    """The position and the size of every packet of the video in its file."""
+    with av.open(str(path)) as container:
+        return [(packet.pos or 0, packet.size) for packet in container.demux(video=0) if packet.size]
+
+
+def spoil_packets(path: Path, numbers: Iterable[int], byte: bytes = b"\xff") -> None:
+    """Overwrite these packets where they lie in the file."""
+    places, data = packet_places(path), bytearray(path.read_bytes())
+    for at, size in (places[number] for number in numbers):
+        data[at : at + size] = byte * size
+    path.write_bytes(data)
+
+
 def keep_parts(source: Path, path: Path, parts: Sequence[int]) -> Path:
     """Write the numbered parts of a clip, one per keyframe, with their own times, as a player saves a stream.
 

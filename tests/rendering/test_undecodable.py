@@ -1,16 +1,17 @@
 """Frames that can't be decoded: none of them is a candidate, and nothing is decoded before its image is used."""
 
+import shutil
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 
-import av
 import numpy as np
 import pytest
 
 import framesift as fs
 from framesift.rendering import rendered_selection as exhibits
 from framesift.video.frames import fetch_available
-from helpers.clips import Clip, two_colours, write_frames
+from helpers.clips import Clip, packet_places, spoil_packets, two_colours, write_frames
 from helpers.encoders import GridEncoder
 
 
@@ -22,13 +23,8 @@ def video(tmp_path_factory):
     frames = [two_colours(colours[k // 10], k) for k in range(60)]
     options = {"g": "10", "x264-params": "keyint=10:scenecut=0:bframes=0"}
     clip = write_frames(folder / "clip.mp4", frames, fps=10, codec="libx264", **options)
-    data = bytearray(clip.read_bytes())
-    with av.open(str(clip)) as container:
-        packets = [(packet.pos, packet.size) for packet in container.demux(video=0) if packet.size]
-    for position, size in packets[20:40]:
-        data[position : position + size] = bytes(size)
-    damaged = folder / "damaged.mp4"
-    damaged.write_bytes(data)
+    damaged = Path(shutil.copy(clip, folder / "damaged.mp4"))
+    spoil_packets(damaged, range(20, 40), b"\0")
     return clip, damaged
 
 
@@ -50,10 +46,8 @@ def test_selected_frame_that_can_not_be_decoded_is_an_error(video, index):
 def test_frames_that_are_decoded_only_after_those_before_are_no_candidates(tmp_path):
     options = {"g": "60", "keyint_min": "60", "deadline": "realtime", "cpu-used": "8", "lag-in-frames": "0"}
     path = Clip("libvpx", options, range(130), Fraction(1), (96, 64)).write(tmp_path / "lost.webm")
-    with av.open(str(path)) as container:
-        keyframe = [packet for packet in container.demux(video=0) if packet.size][60]
-    data = bytearray(path.read_bytes())
-    data[keyframe.pos + 20 : keyframe.pos + keyframe.size] = b"\xff" * (keyframe.size - 20)
+    (at, size), data = packet_places(path)[60], bytearray(path.read_bytes())  # a keyframe
+    data[at + 20 : at + size] = b"\xff" * (size - 20)
     path.write_bytes(data)
     index = fs.index(path, GridEncoder(), 1.0, store=tmp_path / "store")
     assert index.times_s.tolist() == [*range(60), *range(120, 130)]

@@ -10,7 +10,7 @@ from PIL import Image
 from framesift.errors import InputError
 from framesift.video import container, parallel
 from framesift.video.frames import fetch, frame_numbers, probe, sample
-from helpers.clips import Clip, read_number
+from helpers.clips import Clip, read_number, spoil_packets
 
 X264 = {"crf": "20", "preset": "veryfast", "bf": "2", "g": "25"}
 
@@ -124,7 +124,7 @@ def test_warning_counts_the_lost_candidates(tmp_path, monkeypatch, cores):
     for module in (container, parallel):
         monkeypatch.setattr(module, "usable_cores", lambda: cores)
     path = Clip(ticks=range(300), options={**X264, "bf": "0"}).write(tmp_path / "lost.mp4")
-    _spoil_packets(path, range(100, 150))
+    spoil_packets(path, range(100, 150))
     run = sample(path)
     times = [time for time, _ in run]
     assert any("of 12 candidates" in warning and "0:00:04" in warning for warning in run.warnings), run.warnings
@@ -134,27 +134,16 @@ def test_warning_counts_the_lost_candidates(tmp_path, monkeypatch, cores):
 
 def test_fetching_an_undecodable_frame_names_its_time(tmp_path):
     path = Clip(ticks=range(300), options={**X264, "bf": "0"}).write(tmp_path / "lost.mp4")
-    _spoil_packets(path, range(100, 150))
+    spoil_packets(path, range(100, 150))
     with pytest.raises(InputError, match=r"4\.400 s can't be decoded"):
         list(fetch(path, [4.4]))
 
 
 def test_file_without_decodable_frames_is_refused(tmp_path):
     path = Clip(ticks=range(50), options=X264).write(tmp_path / "hopeless.mp4")
-    _spoil_packets(path, range(50))
+    spoil_packets(path, range(50))
     with pytest.raises(InputError, match="none of its frames can be decoded"):
         list(sample(path))
-
-
-def _spoil_packets(path, numbers):
-    """Overwrite these packets where they lie in the file."""
-    with av.open(str(path)) as container:
-        places = [(packet.pos, packet.size) for packet in container.demux(video=0) if packet.size]
-    data = bytearray(path.read_bytes())
-    for number in numbers:
-        at, size = places[number]
-        data[at : at + size] = b"\xff" * size
-    path.write_bytes(data)
 
 
 def test_packets_end_where_pyav_fails_to_flush_a_later_stream():

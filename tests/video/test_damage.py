@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from framesift.video.bitstream import PacketParser
 from framesift.video.frames import fetch, probe, sample
 from framesift.video.timeline import read_timeline
-from helpers.clips import BITEXACT, Clip, decode_all, keep_parts
+from helpers.clips import BITEXACT, Clip, decode_all, keep_parts, packet_places
 
 X264 = {"crf": "20", "preset": "veryfast", "bf": "2", "g": "50"}
 X265 = {"x265-params": "keyint=50:bframes=3:log-level=none", "preset": "ultrafast"}
@@ -20,8 +20,7 @@ X265 = {"x265-params": "keyint=50:bframes=3:log-level=none", "preset": "ultrafas
 
 def spoil(path, number, length):
     """Write zeros into a packet, as long as this share of it."""
-    with av.open(str(path)) as container:
-        at, size = [(packet.pos, packet.size) for packet in container.demux(video=0) if packet.size][number]
+    at, size = packet_places(path)[number]
     with path.open("r+b") as file:
         file.seek(at + size // 3)
         file.write(bytes(int(size * length)))
@@ -67,8 +66,7 @@ def test_lost_packets_of_a_transport_stream_damage_what_follows(tmp_path, codec,
     path = Clip(codec, options, ticks=range(120)).write(tmp_path / "lossy.ts")
     intact = decode_intact(path)
     content = path.read_bytes()
-    with av.open(str(path)) as container:
-        at = [packet.pos for packet in container.demux(video=0) if packet.size][70] // 188 * 188
+    at = packet_places(path)[70][0] // 188 * 188
     path.write_bytes(content[: at + 188] + content[at + 4 * 188 :])
     run = sample(path, 25.0)
     wrong = times_of_wrong_frames(run, intact)
