@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from PIL import Image
 from safetensors.numpy import load_file
 
 import framesift as fs
 from framesift.cli import main
 from framesift.errors import InputError
 from framesift.search.export import export
+from framesift.search.images import named_image
 from framesift.search.report import write_report
 from framesift.search.search import FrameVectors, Hit, match_note, search
 from framesift.store.store import IndexKey, Store, StoredCandidates
@@ -332,3 +334,37 @@ def test_lancedb_finds_what_the_scan_finds(tmp_path, monkeypatch):
     assert [hit.to_dict() for hit in close("text 0")] == [hit.to_dict() for hit in exact("text 0")]
     assert close("text 0")[0].fingerprint == f"{61:032x}"
     assert {hit.fingerprint for hit in close("text 0", videos=[f"{7:032x}"])} == {f"{7:032x}"}
+
+
+class RandomImageEncoder(RandomTextEncoder):
+    """The vector of an image is that of the text "text K" for the brightness K of its first pixel."""
+
+    def encode_images(self, images):
+        return self.encode_texts([f"text {image.getpixel((0, 0))[0]}" for image in images])
+
+
+def test_frames_like_an_image_are_found_with_the_stretch_they_are_in(tmp_path):
+    store, encoder = Store(tmp_path), RandomImageEncoder()
+    shown = encoder.encode_texts(["text 7"])[0]
+    save(store, 0)
+    save(store, 1, np.concatenate([unit(np.random.default_rng(1).normal(size=(20, 10))), [shown] * 5]))
+    (hit, *others) = search(Image.new("RGB", (4, 4), (7, 7, 7)), encoder=encoder, store=store.root)
+    assert (hit.fingerprint, hit.time_s, hit.start_s, hit.end_s) == (f"{1:032x}", 20.0, 20.0, 24.0)
+    assert hit.strength == 1.0 and hit.stands_out and not any(other.strength > 0.9 for other in others)
+
+
+def test_an_image_is_read_from_a_file_or_a_video(tmp_path):
+    video = make_video(tmp_path / "clip.mp4")
+    Image.new("RGBA", (3000, 20), (9, 9, 9, 255)).save(tmp_path / "wide.png")
+    assert named_image(str(tmp_path / "wide.png")).size == (768, 5)
+    assert named_image(f"{video}@3").mode == "RGB"
+
+
+@pytest.mark.parametrize(("name", "message"), [
+    ("missing.png", "can't be read"), ("notes.txt", "expected a JPEG"), ("clip.mp4@x", "expected seconds"),
+])  # fmt: skip
+def test_what_is_no_image_is_one_sentence(tmp_path, monkeypatch, capsys, name, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "notes.txt").write_text("notes")
+    assert main(["corpus", "search", "--like", name]) == 2
+    assert message in capsys.readouterr().err

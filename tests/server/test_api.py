@@ -339,6 +339,18 @@ def test_chance_is_computed_once_for_a_video(shared_server, monkeypatch):
     assert shared_server.post(url, json=body).json()["basis"]["chance"] == first
 
 
+def test_frames_like_another_or_like_an_image_are_found(shared_server):
+    video = next(one for one in shared_server.get("/api/videos").json()["videos"] if one["indexed"])
+    query = {"like": video["id"], "at_s": 5.0, "video": video["id"], "limit": 1}
+    (hit,) = shared_server.get("/api/search", params=query).json()
+    assert hit["video"] == video["id"] and hit["start_s"] <= hit["time_s"] <= hit["end_s"] and hit["strength"] == 1
+    image = shared_server.get(hit["image"]).content
+    (same,) = shared_server.post("/api/search", params={"limit": 1}, content=image).json()
+    assert abs(same["time_s"] - hit["time_s"]) <= 2
+    refused = shared_server.post("/api/search", content=b"notes")
+    assert refused.status_code == 400 and "can't be read as an image" in refused.json()["detail"]
+
+
 def test_search_of_an_empty_library_finds_nothing(empty_server):
     assert empty_server.get("/api/search", params={"text": "boat"}).json() == []
 

@@ -63,7 +63,9 @@ def add_commands(add: AddCommand) -> None:
     summary = "find the videos and seconds of the whole store that best match a text"
     search = add_one("search", _search, summary, '"a red bus"')
     which, output = search.group("what to find"), search.group("output")
-    which.add("text", '"TEXT"', "what to look for")
+    which.add("text", '"TEXT"', "what to look for", nargs="?")
+    which.add("--like", "IMAGE", "look for frames like this image, or like the frame of VIDEO@SECONDS")
+    which.add("--video", "VIDEO", "search this video only; repeatable", action="append")
     which.add(
         "--limit",
         "N",
@@ -264,16 +266,22 @@ def _run_questions(args: argparse.Namespace, function: Callable[..., "RunSummary
 
 
 def _search(args: argparse.Namespace) -> int:
+    from framesift.search.images import named_image
     from framesift.search.report import check_report_path, write_report
     from framesift.search.search import match_note, search
+    from framesift.store.fingerprint import fingerprint
 
     if args.report:
         check_report_path(args.report)
     index = config_from(args).index
     encoder, store = str(index.encoder), index.store
-    how = {"limit": args.limit, "by": args.by, "window_s": args.window, "engine": args.engine}
-    hits = search(args.text, encoder=encoder, store=store, **how)
-    report = write_report(args.text, hits, args.report) if args.report else None
+    if (args.text is None) == (args.like is None):
+        raise OptionError('expected a text to search for, as in framesift corpus search "a red bus", or --like IMAGE')
+    query = args.text if args.like is None else named_image(args.like)
+    videos = args.video and [fingerprint(name) for name in args.video]
+    how = {"limit": args.limit, "by": args.by, "window_s": args.window, "engine": args.engine, "videos": videos}
+    hits = search(query, encoder=encoder, store=store, **how)
+    report = write_report(args.text or f"like {args.like}", hits, args.report) if args.report else None
     if args.json:
         found = {"hits": [hit.to_dict() for hit in hits], "note": match_note(hits)}
         print_json({**found, "report": None if report is None else str(report)})

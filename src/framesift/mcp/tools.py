@@ -21,6 +21,7 @@ from framesift.mcp.replies import NOTICE, JpegImage, Reply, cited, data, describ
 from framesift.mcp.schemas import MOMENT, WHOLE, ToolDefinition, arguments_model, define, read_arguments
 from framesift.mcp.session import AgentSession
 from framesift.rendering.reasons import explain
+from framesift.search.images import frame_image
 from framesift.search.search import Hit, match_note, search
 from framesift.types import Event, Slot, VideoInfo
 from framesift.video.frames import fetch, on_screen_times, probe
@@ -62,10 +63,12 @@ class ListedCue:
 
 @dataclass(frozen=True)
 class ListedPlace:
-    """A second of a video that matches. words: marked as data."""
+    """A second of a video that matches, and the stretch around it that does. words: marked as data."""
 
     video: str
     time_s: float
+    start_s: float
+    end_s: float
     found_by: str
     is_weak: bool
     words: str
@@ -240,27 +243,43 @@ class VideoTools:
 
     def search_library(
         self,
-        text: str,
+        text: str = "",
         by: Literal["both", "frames", "words"] = "both",
         limit: Annotated[int, Field(ge=1, le=MAX_HITS), WHOLE] = 10,
+        like_video: str | None = None,
+        like_s: Annotated[float, MOMENT] = 0.0,
+        only_video: str | None = None,
     ) -> Reply:
-        """Find which of the indexed videos, at which seconds, match a text best.
+        """Find which of the indexed videos, at which seconds, match a text best, or look like a frame of a video.
 
         Args:
             text: What to find, such as "a red bus" or words that are said.
             by: Compare the text with the frames, with the words said, or both.
             limit: The most places to return.
+            like_video: In place of a text: the video whose frame the places should look like.
+            like_s: The second of that frame.
+            only_video: Search this video only.
 
         Returns:
             One line per place, best first.
         """
-        videos = self.session.catalog.indexed(self.session.videos())
+        if bool(text.strip()) == (like_video is not None):
+            raise OptionError("expected a text to search for, or like_video; one of the two")
+        listed_videos = self.session.videos()
+        if only_video is not None:
+            with self.about(only_video) as found:
+                listed_videos = [found]
+        videos = self.session.catalog.indexed(listed_videos)
         if not videos:
             return Reply(("No video is indexed yet; `watch` indexes one.",))
         config = self.session.config.pipeline
         with self.session.work_slots:
+            query: str | Image.Image = text
+            if like_video is not None:
+                with self.about(like_video) as found:
+                    query = frame_image(found.path, like_s)
             hits = search(
-                text,
+                query,
                 limit=limit,
                 by="events" if by == "words" else by,
                 encoder=config.index.encoder,
@@ -380,7 +399,7 @@ def _video_line(video: ListedVideo) -> str:
 def _listed_place(hit: Hit, video: LibraryVideo) -> ListedPlace:
     words = "" if hit.event is None else data(hit.event.text, 200)
     found_by = "frame and words" if hit.relevance is not None and hit.event else "words" if hit.event else "frame"
-    return ListedPlace(plain(video.name), hit.time_s, found_by, not hit.stands_out, words)
+    return ListedPlace(plain(video.name), hit.time_s, hit.start_s, hit.end_s, found_by, not hit.stands_out, words)
 
 
 def _place_line(rank: int, place: ListedPlace) -> str:

@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
@@ -50,13 +50,18 @@ from framesift.store.store import (
 )
 from framesift.types import Event
 from framesift.types.selection import NOTHING_MATCHES
-from framesift.types.vectors import BLOCK_ROWS, Array, small_products
+from framesift.types.vectors import BLOCK_ROWS, TIE_TOLERANCE, Array, small_products
+
+if TYPE_CHECKING:
+    from PIL import Image
 
 log = logging.getLogger(__name__)
 
 SearchBy = Literal["both", "frames", "events"]
 SearchEngine = Literal["exact", "lancedb"]
 CANDIDATES = 64  # of LanceDB for each wanted hit: those near a better one of its video merge
+APART_S = 2.5  # between neighbouring frames of one stretch
+LIKE_SHARE = 0.5  # of the way from the median cosine of all frames to 1, from which a frame is like an image
 WINDOW_S = 10.0  # hits this near to a better one of the same video are merged into it
 # Reciprocal rank fusion, Cormack, Clarke and Büttcher 2009: the sum of 1 / (60 + rank). Cosines of a text with images
 # and with texts lie in different ranges, their ranks do not.
@@ -69,7 +74,8 @@ class Hit:
 
     score: the cosine, or the sum over both rankings. warnings: what was lost, guessed or odd in the video and its text.
     stands_out: whether the second matches better than it would unrelated questions, or its event has every word of the
-    text.
+    text. strength: how far it is from that level, 0, towards the best hit, 1. start_s, end_s: the stretch around it
+    that matches more than half as well, or the event.
     """
 
     video: str
@@ -81,13 +87,16 @@ class Hit:
     fingerprint: str = ""
     warnings: tuple[str, ...] = ()
     stands_out: bool = True
+    strength: float = 1.0
+    start_s: float = 0.0
+    end_s: float = 0.0
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)
 
 
 def search(
-    text: str,
+    query: "str | Image.Image",
     *,
     limit: int = 10,
     by: SearchBy = "both",
@@ -97,24 +106,25 @@ def search(
     videos: Collection[str] | None = None,
     engine: SearchEngine = "exact",
 ) -> list[Hit]:
-    """Find the best seconds of all videos in the store for a text, best first.
+    """Find the best seconds of all videos in the store for a text, or for an image like them, best first.
 
     First come events that contain every word of the text, if these are at least two or the event has no others, then
     what stands out, then the rest.
 
-    by: "frames" compares the text with frames, "events" with timestamped text, "both" fuses the two rankings. window_s:
-    hits of one video nearer than this to a better one are merged into it. videos: fingerprints of those to search, by
-    default all. engine: "exact" compares every stored vector in float64, one video at a time on each core; "lancedb"
-    compares the frames that an index of LanceDB finds, which it keeps in the store.
+    by: "frames" compares with frames, as is always done with an image, "events" with timestamped text, "both" fuses the
+    two rankings. window_s: hits of one video nearer than this to a better one are merged into it. videos: fingerprints
+    of those to search, by default all. engine: "exact" compares every stored vector in float64, one video at a time on
+    each core; "lancedb" compares the frames that an index of LanceDB finds, which it keeps in the store.
     """
-    if not text.strip():
+    if isinstance(query, str) and not query.strip():
         raise InputError("the text to search for is empty; expected at least one word")
     check_count("limit", limit)
     if by not in get_args(SearchBy):
         raise OptionError(f"by is {by!r}; expected both, frames or events")
     if engine not in get_args(SearchEngine):
         raise OptionError(f"engine is {engine!r}; expected exact or lancedb")
-    seek = _Search(text, limit, window_s, Store(store), get_encoder(encoder), videos, engine)
+    by = by if isinstance(query, str) else "frames"
+    seek = _Search(query, limit, window_s, Store(store), get_encoder(encoder), videos, engine)
     frames = seek.rank("frames") if by != "events" else []
     events = seek.rank("events") if by != "frames" else []
     hits = seek.fuse(frames, events) if by == "both" and events else frames or events
@@ -139,11 +149,11 @@ def encoder_indexes(store: Store, encoder: "str | Encoder") -> tuple[str, list[P
 
 
 class _Search:
-    """A text and the arguments of a search, and the indexes and events of a store that one encoder can search."""
+    """What is searched for and how, and the indexes and events of a store that one encoder can search."""
 
     def __init__(
         self,
-        text: str,
+        query: "str | Image.Image",
         limit: int,
         window_s: float,
         store: Store,
@@ -151,10 +161,11 @@ class _Search:
         videos: Collection[str] | None,
         engine: SearchEngine,
     ) -> None:
-        self.text, self.limit, self.window_s, self.engine = text, limit, window_s, engine
+        self.text = query if isinstance(query, str) else ""
+        self.limit, self.window_s, self.engine = limit, window_s, engine
         self.store, self.model, self.videos = store, model, videos
         self._prefix, self._indexes = encoder_indexes(store, model)
-        self._vector = encode_long_texts(model, [text])
+        self._vector = encode_long_texts(model, [query]) if isinstance(query, str) else model.encode_images([query])
 
     def rank(self, kind: str) -> list[Hit]:
         """The best frames or events by cosine, and the best of the events that contain every word of the text."""
@@ -168,6 +179,9 @@ class _Search:
             sources = self._nearest(sources)
         # Encoders may not be used by several threads, and vectors of events that can't be stored are encoded here.
         rows = _ScannedRows.of(sources, self._vector, threads=usable_cores() if kind == "frames" else 1)
+        if not self.text and len(rows.cosines):
+            median = float(np.median(rows.cosines))
+            level = median + LIKE_SHARE * (1.0 - median)
         quoting = [rows.starts[number] + k for number, source in enumerate(sources) for k in source.quoting(self.text)]
         found = rows.best(self.limit, self.window_s, quoting)
         near = {row for k in found for row in rows.near(k, self.window_s).tolist()}
@@ -176,16 +190,21 @@ class _Search:
             number: sources[number].scores(rows.cosines[rows.part(number), None], [self.text])
             for number in {rows[k][0] for k in found}
         }
+        above = {k: float(scores_of[rows[k][0]][rows[k][1]].item()) - level for k in found}
+        best = max(above.values(), default=0.0)
         hits = []
         for k in found:
             number, position, time_s, cosine = rows[k]
-            stands_out = bool(scores_of[number][position] > level) or k in quoting
+            strength = 1.0 if k in quoting else max(0.0, above[k]) / max(best, TIE_TOLERANCE)
             source = sources[number]
-            hit = Hit("", time_s, cosine, fingerprint=source.video, stands_out=stands_out)
+            hit = Hit("", time_s, cosine, fingerprint=source.video, stands_out=strength > 0, strength=strength)
             if isinstance(source, EventVectors):
-                hits.append(replace(hit, event_relevance=cosine, event=source.events[position]))
+                event = source.events[position]
+                hit = replace(hit, event_relevance=cosine, event=event, start_s=event.start_s, end_s=event.end_s)
             else:
-                hits.append(replace(hit, relevance=cosine))
+                start_s, end_s = rows.stretch(k, floor=(level + cosine) / 2)
+                hit = replace(hit, relevance=cosine, start_s=start_s, end_s=end_s)
+            hits.append(hit)
         return self._in_order(hits)[: self.limit]
 
     def _nearest(self, sources: "Sequence[Source]") -> "list[Source]":
@@ -250,6 +269,9 @@ class _Search:
                     event=hit.event,
                     event_relevance=hit.event_relevance,
                     stands_out=fused[k].stands_out or hit.stands_out,
+                    strength=max(fused[k].strength, hit.strength),
+                    start_s=min(fused[k].start_s, hit.start_s),
+                    end_s=max(fused[k].end_s, hit.end_s),
                 )
         return self._in_order(fused)
 
@@ -307,6 +329,15 @@ class _ScannedRows:
     def part(self, number: int) -> slice:
         """The rows of a source."""
         return slice(self.starts[number], self.starts[number + 1])
+
+    def stretch(self, k: int, floor: float) -> tuple[float, float]:
+        """The first and the last time of the rows around one of a source, each near the next and above the floor."""
+        own = self.part(self[k][0])
+        times_s, k = self.times_s[own], k - own.start
+        ends = np.flatnonzero((np.diff(times_s) > APART_S) | (self.cosines[own][1:] < floor)) + 1
+        starts = np.flatnonzero((np.diff(times_s) > APART_S) | (self.cosines[own][:-1] < floor)) + 1
+        first, last = starts[starts <= k], ends[ends > k]
+        return float(times_s[first[-1] if len(first) else 0]), float(times_s[last[0] - 1 if len(last) else -1])
 
     def near(self, k: int, window_s: float) -> Array:
         """The rows of the same video that are no farther than the window from a row, with the row itself."""

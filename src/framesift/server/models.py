@@ -9,6 +9,7 @@ from framesift.library.catalog import PreparedSummary, VideoFacts
 from framesift.library.jobs import Job
 from framesift.pipeline.config import ReaderSettings, SelectionSettings
 from framesift.readers.prompts import TextMode
+from framesift.search.search import SearchBy
 from framesift.selection.selector import DEFAULT_METHOD
 from framesift.types import Event, Role, Slot
 from framesift.video.clips import Cut
@@ -16,6 +17,7 @@ from framesift.video.clips import Cut
 MAX_BUDGET = 256
 MAX_METHODS = 4
 MAX_CLIP_S = 600
+MAX_MOMENTS = 100
 # No NUL and no lone surrogate: neither can be written to a text file.
 BoundedText = Annotated[str, StringConstraints(max_length=4000, pattern=r"^[^\x00]*$")]
 BoundedName = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[^\x00]*$")]
@@ -146,6 +148,20 @@ class MomentRecord(BaseModel):
     event_relevance: float | None = Field(description="The cosine with the text; null if it was found by its frame.")
     event: Event | None
     stands_out: bool = Field(description="Whether it matches better than it would unrelated questions.")
+    strength: float = Field(description="How far it is from the level of unrelated questions, 0, to the best, 1.")
+    start_s: float = Field(description="Where the stretch around it starts that matches more than half as well.")
+    end_s: float
+
+
+class SearchQuery(RequestModel):
+    """What to search for: a text, or frames like that of a video at a time; and in which videos."""
+
+    text: BoundedText = ""
+    like: str | None = Field(default=None, max_length=64, description="The video whose frame to look for, by its id.")
+    at_s: Annotated[float, Field(ge=0, lt=1e7)] = 0.0
+    video: str | None = Field(default=None, max_length=64, description="Search only the video with this id.")
+    limit: Annotated[int, Field(ge=1, le=MAX_MOMENTS)] = 24
+    by: SearchBy = Field(default="both", description="By frames, by timestamped text, or by both.")
 
 
 class ClipQuery(RequestModel):

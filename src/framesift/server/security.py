@@ -18,6 +18,7 @@ from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Re
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from framesift._utils.templates import csp_hash, read_asset, render_template
+from framesift.search.images import MAX_IMAGE_BYTES
 from framesift.server.config import MAX_BODY_BYTES, ServerConfig
 from framesift.text.subtitles.reading import MAX_BYTES
 
@@ -159,8 +160,9 @@ def check_origin(request: Request) -> None:
 
 def _limit_body(request: Request, receive: Receive, config: ServerConfig) -> Receive:
     path = request.scope["path"]
+    limits = {"/api/uploads": config.upload_bytes, "/api/search": MAX_IMAGE_BYTES}
     is_subtitles = path.startswith("/api/videos/") and path.endswith("/subtitles")
-    limit = config.upload_bytes if path == "/api/uploads" else MAX_BYTES if is_subtitles else MAX_BODY_BYTES
+    limit = MAX_BYTES if is_subtitles else limits.get(path, MAX_BODY_BYTES)
     size = f"{limit / 1e9:.3g} GB" if limit >= 1e9 else f"{limit / 1e6:.3g} MB"
     too_large = RequestRefused(
         413, f"The request is larger than {size}, this server's limit; --max-upload raises the limit for videos"

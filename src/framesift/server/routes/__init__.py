@@ -18,6 +18,8 @@ from framesift.server.models import JobRecord
 from framesift.server.services import Services
 
 ThreadResult = TypeVar("ThreadResult")
+BINARY_CONTENT = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
+BINARY_BODY = {"requestBody": {"required": True, "content": BINARY_CONTENT}}
 
 
 async def wait_for(future: "Future[ThreadResult]") -> ThreadResult:
@@ -73,14 +75,15 @@ VideoId = Annotated[
 ]
 
 
-def _get_video(video_id: VideoId, services: ServicesDep) -> LibraryVideo:
+def find_video(video_id: VideoId, services: ServicesDep) -> LibraryVideo:
+    """The video of this id; 404 if there is none."""
     video = services.files.get(video_id)
     if video is None:
         raise HTTPException(404, NO_SUCH_VIDEO)
     return video
 
 
-VideoDep = Annotated[LibraryVideo, Depends(_get_video)]
+VideoDep = Annotated[LibraryVideo, Depends(find_video)]
 
 
 def describe_job(services: Services, job: Job) -> JobRecord:

@@ -23,7 +23,7 @@ from framesift.library.catalog import VideoFacts
 from framesift.library.files import LibraryVideo, public_message
 from framesift.server.frame_images import ServerBusy
 from framesift.server.models import LibraryRecord, VideoRecord, error_responses
-from framesift.server.routes import NO_SUCH_VIDEO, ServicesDep, VideoDep, describe_job, wait_for
+from framesift.server.routes import BINARY_BODY, NO_SUCH_VIDEO, ServicesDep, VideoDep, describe_job, wait_for
 from framesift.server.services import Services
 from framesift.text.subtitles import read_events
 from framesift.text.subtitles.reading import ENDINGS
@@ -36,8 +36,6 @@ FILE: dict[int | str, dict[str, object]] = {
     200: {"content": VIDEO, "description": "The video file"},
     206: {"content": VIDEO, "description": "The requested range"},
 }
-BINARY_CONTENT = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
-BINARY_BODY = {"requestBody": {"required": True, "content": BINARY_CONTENT}}
 
 FileName = Annotated[str, Query(min_length=1, max_length=500)]
 FrameTime = Annotated[float, PathParam(ge=0, lt=1e7)]
