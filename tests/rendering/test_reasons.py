@@ -73,7 +73,7 @@ def test_picture_below_chance_is_called_no_closer_than_chance():
     basis = Basis(np.array([1.0]), np.array([0.1]), 2.0, chance=Chance(0.0, 0.2, stands_out=False))
     basis = replace(basis, times_s=np.array([1.0, 1.5]), relevance=np.array([0.1, 0.05]))
     assert explain(fs.Selection((slot,), "topk", 1, basis=basis))[0].why[0] == (
-        "The closest of 2 pictures, though no closer to the question than chance."
+        "The closest of 2 pictures, though no closer than chance."
     )
 
 

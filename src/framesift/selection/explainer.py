@@ -115,7 +115,7 @@ class Explainer:
         rank, chance = int(self.rank[slot.index]), self.basis.chance
         if chance is not None and slot.relevance <= chance.high:
             place = "" if rank == 1 else f"{ordinal(rank)} "
-            return f"The {place}closest of {self.candidates} pictures, though no closer to the question than chance."
+            return f"The {place}closest of {self.candidates} pictures, though no closer than chance."
         if rank == 1:
             return "Best match for the picture that the question describes."
         return f"Looks like what the question describes: {ordinal(rank)} best of {self.candidates} frames."
