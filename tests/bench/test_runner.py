@@ -1,12 +1,15 @@
 """A benchmark run: the rows it writes, how it resumes, and how it handles failures."""
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from framesift.batch import workers
 from framesift.batch.results import read_results
 from framesift.batch.settings import ReaderSpec
+from framesift.bench.plan import read_plan
+from framesift.bench.report import make_tables
 from framesift.bench.runner import run_benchmark, with_prompt
 from framesift.errors import ReaderError
 from helpers.small_dataset import FirstOption, make_dataset, small_plan
@@ -60,6 +63,25 @@ def test_row_holds_the_question_costs_and_frames(run):
 def test_frames_of_a_baseline_carry_the_text_on_screen(run):
     _, results = run(small_plan(FirstOption(), methods="uniform", budgets="20", text_modes="none,aligned"))
     assert {row.text_mode: row.rendered for row in results.rows} == {"none": 0, "aligned": 3}
+
+
+def test_plan_compares_frames_and_pixels_at_equal_tokens(run, tmp_path):
+    class PixelCounter(FirstOption):
+        def answer(self, exhibit, question, text_mode="aligned"):
+            tokens = sum(frame.image.width * frame.image.height // 784 for frame in exhibit)
+            return replace(super().answer(exhibit, question, text_mode), tokens=tokens)
+
+    settings = read_plan(Path(__file__).parents[2] / "benchmarks/paper/equal-tokens.yaml")
+    plan = small_plan(PixelCounter(), **settings)
+    clips = make_dataset(tmp_path / "clips", videos=1, seconds=16, size=(640, 360))
+    _, results = run(plan, dataset=clips)
+    shown = {(row.budget, row.frame_size, row.config["size"]) for row in results.rows}
+    assert shown == {(8, (640, 360), 360), (16, (448, 252), 252)}
+    main = next(make_tables(results))
+    labels = [f"first + {method} (size {size})" for size in (360, 252) for method in ("gcr", "uniform")]
+    assert [line[0].text for line in main.rows] == labels
+    assert {line[3].text for line in main.rows} == {str(8 * 293), str(16 * 144)}
+    assert "frames shown: 8 of 640 × 360, 16 of 448 × 252" in main.notes
 
 
 def test_without_a_reader_text_modes_share_one_row(run):

@@ -14,6 +14,7 @@ from framesift.cli import main
 from framesift.errors import OutputError
 from framesift.rendering import export
 from framesift.rendering.exhibit import Exhibit
+from helpers.clips import make_clip
 from helpers.read_only import make_read_only
 
 
@@ -215,6 +216,15 @@ def test_each_question_of_a_file_has_its_window(select_json, place):
     records = select_json("--questions", "q.json", "--no-exhibit", "--to", "6")
     windows = [record["basis"]["window"] for record in records]
     assert windows == [{"from_s": 0, "to_s": 4}, {"from_s": 0, "to_s": 6}, {"from_s": 9, "to_s": 12}]
+
+
+def test_preferred_frames_are_smaller_and_more(place, capsys):
+    make_clip(place / "wide.mp4", seconds=2, size=(320, 180))
+    words = ["select", "wide.mp4", "-q", "x", "--no-exhibit", "--json", "--max-tokens-in", "500"]
+    for prefer, stated in (("pixels", "5 frames of 320 × 180: "), ("frames", "8 frames of 224 × 126: ")):
+        assert main([*words, "--reader", "local:qwen2.5-vl-7b", "--prefer", prefer]) == 0
+        out, err = capsys.readouterr()
+        assert stated in err and json.loads(out)["budget"] == int(stated[0])
 
 
 def test_budget_in_tokens_is_chosen_and_stated(clip, capsys):

@@ -29,12 +29,12 @@ class FirstOption:
         return Answer(question.options[0], 0, "A", reader=self.name, text_mode=text_mode, tokens=7)
 
 
-def make_dataset(folder, videos=2):
+def make_dataset(folder, videos=2, **clip):
     """Two questions on each clip; the first is about a subtitle, and the right answers are A, B, A, B …"""
     folder.mkdir(parents=True, exist_ok=True)
     lines = []
     for k in range(videos):
-        make_clip(folder / f"{k}.mp4", seconds=12, seed=k)
+        make_clip(folder / f"{k}.mp4", **{"seconds": 12, "seed": k, **clip})
         (folder / f"{k}.srt").write_text("1\n00:00:02,000 --> 00:00:04,000\nThe coffee is cold\n")
         for answer in "AB":
             line = {

@@ -62,6 +62,30 @@ def test_chosen_frames_fit_and_one_more_would_not(hour):
             assert model.count(frames, 360).total <= most < model.count(frames + 1, 360).total, (reader, most)
 
 
+@pytest.mark.parametrize(
+    ("reader", "prefer", "given", "expected"),
+    [
+        ("local:qwen3-vl-8b", "auto", None, 405),  # 22 × 13 of 32 × 32 pixels: 288 of 578 tokens
+        ("local:qwen3-vl-8b", "auto", 720, 720),
+        ("local:qwen3-vl-8b", "frames", 360, 242),  # 13 × 8: 106 of 222
+        ("local:qwen3-vl-8b", "pixels", None, None),
+        ("local:internvl3-8b", "frames", None, None),  # as many tokens at any size
+    ],
+)
+def test_preferred_frames_take_half_the_tokens(hour, reader, prefer, given, expected):
+    model = counter(reader, hour)
+    size = model.preferred_size(prefer, given)
+    assert size == expected
+    if size != given:
+        assert 2 * model.count(1, size).frame_tokens <= model.count(1, given).frame_tokens
+        assert 2 * model.count(1, size + 1).frame_tokens > model.count(1, given).frame_tokens
+
+
+def test_small_frames_keep_their_pixels_unless_frames_are_preferred(hour):
+    model = counter("local:qwen3-vl-8b", replace(hour, width=640, height=360))
+    assert model.preferred_size("auto", None) is None and model.preferred_size("frames", None) < 360
+
+
 def test_too_few_tokens_hold_no_frame(hour):
     assert counter("local:qwen3-vl-8b", hour).most_frames(100, None) == 0
 

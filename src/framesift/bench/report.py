@@ -168,9 +168,8 @@ def describe(rows: Sequence[Result], runs: Mapping[str, Run]) -> tuple[str, ...]
     lines += _labelled("data", _data(rows))
     lines += _labelled("encoder", (_encoder(row, used) for row in rows))
     lines += _labelled("query", (row.value("query") for row in rows))
-    shown = (row for row in rows if row.reader and row.frame_size)
-    sizes = list(dict.fromkeys("{} of {} × {}".format(row.budget, *row.frame_size) for row in shown))
-    lines += _labelled("frames shown", [_first_names(sizes)])
+    shown = sorted({(row.budget, *row.frame_size) for row in rows if row.reader and row.frame_size})
+    lines += _labelled("frames shown", [_first_names(["{} of {} × {}".format(*sizes) for sizes in shown])])
     texts = {name: text for run in used for name, text in run.prompts.items()}
     prompts = dict.fromkeys(row.prompt for row in rows if row.prompt)
     lines += [f"prompt {name}: {texts[name]!r}" if name in texts else f"prompt: {name}" for name in prompts]

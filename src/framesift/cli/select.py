@@ -75,6 +75,7 @@ def add_exhibit_options(command: Parser) -> None:
     command.group("which frames").add(
         "--max-tokens-in", "N", "as many frames as fit into a prompt of N tokens", type=int
     )
+    add_settings(command.group("which frames"), "prefer")
     _add_output(command)
     output = command.group("output")
     output.add("--format", "NAME", "also write video, edl, vtt, jsonl, …; repeatable", action="append", default=[])
@@ -260,8 +261,9 @@ def _fit_config(args: argparse.Namespace, config: "PipelineConfig", questions: S
         text_mode=reading.text_mode,
     )
     is_given = any("budget" in layer for layer in given_layers(args))
-    budget = config.selection.budget if is_given else counter.most_frames(most, reading.size)
-    tokens = counter.count(max(1, budget), reading.size)
+    size = reading.size if is_given else counter.preferred_size(reading.prefer, reading.size)
+    budget = config.selection.budget if is_given else counter.most_frames(most, size)
+    tokens = counter.count(max(1, budget), size)
     frames = f"{counted(tokens.frames, 'frame')} of {tokens.size[0]} × {tokens.size[1]}"
     if tokens.total > most:
         raise OptionError(
@@ -273,7 +275,7 @@ def _fit_config(args: argparse.Namespace, config: "PipelineConfig", questions: S
         f"{most:,} for {counter.model}",
         file=sys.stderr,
     )
-    return config.replace(budget=budget)
+    return config.replace(budget=budget, size=size)
 
 
 def open_video(args: argparse.Namespace, config: "PipelineConfig") -> "Video":

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from framesift._utils.credentials import check_reader_address
 from framesift._utils.json import load_json
@@ -36,6 +36,8 @@ from framesift.types.window import Window, parse_time, read_window
 if TYPE_CHECKING:
     from framesift.selection.looking.object_names import ObjectNamer
 
+Prefer = Literal["auto", "frames", "pixels"]
+PREFERENCES: tuple[Prefer, ...] = get_args(Prefer)
 VisualDemandSetting = float | str | Callable[[str], float]
 
 
@@ -130,6 +132,12 @@ class ReaderSettings:
     overlay: Overlay = setting("aligned", "which text is written on the frames", choices=OVERLAYS)
     size: int | None = setting(
         None, "shorter side of the frames in pixels (default: the video's)", type=int, metavar="PIXELS"
+    )
+    prefer: Prefer = setting(
+        "auto",
+        "for a limit of tokens: frames or pixels",
+        choices=PREFERENCES,
+        metavar="WHAT",
     )
     concurrency: int | None = setting(
         None, "questions sent at a time (default: what the reader accepts)", type=int, metavar="N"
