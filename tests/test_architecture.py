@@ -30,6 +30,7 @@ LAYERS = (
     ("library",),
     ("bench",),
     ("server", "mcp", "corpus", "vllm_loader"),
+    ("proxy",),
     ("cli", "__main__"),
 )
 LAYER_OF = {area: level for level, areas in enumerate(LAYERS) for area in areas}

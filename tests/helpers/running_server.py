@@ -133,7 +133,9 @@ def unrelated_vectors() -> tuple[Encoder, Sequence[str], np.ndarray]:
 
 
 @contextmanager
-def run_server(folder: Path | None, state: Path, port: int = 0, **options: Any) -> Iterator[RunningServer]:
+def run_server(
+    folder: Path | None, state: Path, port: int = 0, after: Any = lambda *_: None, **options: Any
+) -> Iterator[RunningServer]:
     from framesift.cli.serve import listen
     from framesift.server.app import Server, lock_state
 
@@ -144,6 +146,7 @@ def run_server(folder: Path | None, state: Path, port: int = 0, **options: Any) 
     config = ServerConfig(folder=folder, port=port, pipeline=pipeline, **options)
     with lock_state(config.state):
         server = Server(config)
+        after(server.app, config)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
         thread.start()
         until(lambda: server.started)

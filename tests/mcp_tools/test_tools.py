@@ -139,7 +139,7 @@ def test_similar_name_is_suggested_and_an_unrelated_one_is_not(named):
     for name, ending in (
         ("intervew.mp4", "; did you mean <data>interview.mp4</data>?"),
         ("cuts.mp4", "; did you mean <data>one/cut.mp4</data> or <data>two/cut.mp4</data>?"),
-        ("holiday.mp4", "; call list_videos for the names"),
+        ("holiday.mp4", "; expected the name or path of one of its videos"),
     ):
         with pytest.raises(InputError) as error:
             session.folders.find(name)

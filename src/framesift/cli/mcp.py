@@ -4,10 +4,10 @@ import argparse
 import os
 import sys
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from framesift._utils.requirements import require
-from framesift.cli.arguments import AddCommand
+from framesift.cli.arguments import AddCommand, Parser
 from framesift.cli.library import parse_size
 from framesift.cli.output import print_json
 from framesift.cli.serve import AUTO, SERVER_SETTINGS, add_access, checked_token, listen, run_until_signal
@@ -21,17 +21,8 @@ TOKEN_VARIABLE = "FRAMESIFT_MCP_TOKEN"  # noqa: S105 (the name of a variable)
 def add_commands(add: AddCommand) -> None:
     summary = "let an agent watch videos (Model Context Protocol)"
     mcp = add("mcp", _mcp, summary, "framesift mcp ~/Videos")
-    videos, calls = mcp.group("which videos"), mcp.group("what a call gives")
-    videos.add("folders", "FOLDER", "directories whose videos may be read; no other file is", nargs="*", default=[])
-    videos.add(
-        "--urls",
-        None,
-        "files: videos at http(s) addresses may be downloaded (default); none: they may not",
-        choices=("none", "files"),
-        default="files",
-    )
-    videos.add("--max-download", "SIZE", "largest video to download (default: 2GB)", type=parse_size, default=2e9)
-    videos.switch("--allow-private", "download also from addresses inside this machine's network")
+    add_sources(mcp)
+    calls = mcp.group("what a call gives")
     calls.add("--max-budget", "N", "most frames of a call (default: 16)", type=int, default=16)
     calls.add(
         "--max-side",
@@ -59,22 +50,39 @@ def add_commands(add: AddCommand) -> None:
     tools.finish()
 
 
+def add_sources(command: Parser) -> None:
+    """Which videos may be read."""
+    videos = command.group("which videos")
+    videos.add("folders", "FOLDER", "directories whose videos may be read; no other file is", nargs="*", default=[])
+    videos.add(
+        "--urls",
+        None,
+        "files: videos at http(s) addresses may be downloaded (default); none: they may not",
+        choices=("none", "files"),
+        default="files",
+    )
+    videos.add("--max-download", "SIZE", "largest video to download (default: 2GB)", type=parse_size, default=2e9)
+    videos.switch("--allow-private", "download also from addresses inside this machine's network")
+
+
+def sources_from(args: argparse.Namespace) -> dict[str, Any]:
+    """The fields of a `SourceConfig` of these flags."""
+    return {
+        "folders": tuple(map(Path, args.folders)),
+        "pipeline": config_from(args),
+        "urls": args.urls,
+        "download_bytes": int(args.max_download),
+        "allow_private": args.allow_private,
+    }
+
+
 def _mcp(args: argparse.Namespace) -> NoReturn:
     require("mcp", "mcp")
     from framesift.mcp.config import AgentConfig
     from framesift.mcp.server import run_http, run_stdio
     from framesift.server.config import ServerConfig
 
-    config = AgentConfig(
-        folders=tuple(map(Path, args.folders)),
-        pipeline=config_from(args),
-        max_budget=args.max_budget,
-        max_side=args.max_side,
-        wait_s=args.wait,
-        urls=args.urls,
-        download_bytes=int(args.max_download),
-        allow_private=args.allow_private,
-    )
+    config = AgentConfig(**sources_from(args), max_budget=args.max_budget, max_side=args.max_side, wait_s=args.wait)
     if not args.http:
         if args.token is not None or args.allow_host:
             raise OptionError("--token and --allow-host go with --http")

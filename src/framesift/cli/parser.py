@@ -9,7 +9,7 @@ from framesift._utils.credentials import reject_login
 from framesift._utils.requirements import require
 from framesift._utils.text import printable
 from framesift._utils.version import __version__
-from framesift.cli import ask, bench, config, corpus, demo, doctor, index, library, mcp, select, serve
+from framesift.cli import ask, bench, config, corpus, demo, doctor, index, library, mcp, proxy, select, serve
 from framesift.cli.arguments import DIRECTORIES, FILES, Parser, RunCommand, make_command
 from framesift.cli.output import check_output, error_code, prepare_streams
 from framesift.cli.signals import raise_on_signals
@@ -18,7 +18,7 @@ from framesift.errors import FramesiftError
 GROUPS = {
     "ask": ("demo", "select", "ask", "compare", "events"),
     "manage": ("index", "library", "config", "settings", "doctor", "pull"),
-    "serve": ("serve", "mcp", "tools", "corpus"),
+    "serve": ("serve", "proxy", "mcp", "tools", "corpus"),
     "research": ("bench", "selectors"),
 }
 
@@ -85,7 +85,7 @@ def build_parser() -> argparse.ArgumentParser:
     def add(name: str, run: RunCommand | None, summary: str, example: str = "") -> Parser:
         return make_command(commands, name, run, summary, example)
 
-    for group in (demo, select, ask, index, library, config, doctor, bench, serve, mcp, corpus):
+    for group in (demo, select, ask, index, library, config, doctor, bench, serve, proxy, mcp, corpus):
         group.add_commands(add)
     return parser
 

@@ -64,13 +64,14 @@ def add_access(command: Parser, *, port: int, token_help: str) -> None:
 
 def _serve(args: argparse.Namespace) -> NoReturn:
     require("fastapi", "serve")
+    from framesift.proxy.app import add_to_page
     from framesift.server.app import Server, lock_state
     from framesift.server.config import ServerConfig
 
     token = checked_token(args.token)
     pipeline = config_from(args)
     readers = args.readers or [pipeline.reading.reader] * (pipeline.reading.reader is not None)
-    _check_models(pipeline, readers)
+    check_models(pipeline, readers)
     config = ServerConfig(  # bad options are reported before the port is bound
         folder=None if args.folder is None else Path(args.folder),
         host=args.host,
@@ -85,6 +86,7 @@ def _serve(args: argparse.Namespace) -> NoReturn:
         listener = listen(args.host, args.port)
         config = replace(config, port=listener.getsockname()[1])
         server = Server(config)
+        add_to_page(server.app, config)
         address = page_address(config)
         if args.json:
             print_json({"url": address, "folder": None if config.folder is None else str(config.folder)})
@@ -126,7 +128,7 @@ def checked_token(text: str | None) -> str:
     return text
 
 
-def _check_models(config: "PipelineConfig", readers: Sequence[str]) -> None:
+def check_models(config: "PipelineConfig", readers: Sequence[str]) -> None:
     """Report an encoder, speech engine or reader address that can't be used now, not at the first question."""
     from framesift._utils.credentials import LOCAL
     from framesift.encoders.registry import get_text_encoder, identify

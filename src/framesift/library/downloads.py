@@ -87,25 +87,34 @@ class Downloads:
 
     def find(self, name: str) -> LibraryVideo | None:
         """The copy of a URL, as it was given or is listed, if it was downloaded before."""
-        copy = next((video for video in self.videos() if name in (video.url, video.name)), None)
+        own = self._place(name) / ORIGIN  # looked at first: there may be many
+        copies = map(self._copy, [own] if own.is_file() else self._origins())
+        copy = next((video for video in copies if video is not None and name in (video.url, video.name)), None)
         if copy is not None:
             (copy.path.parent / ORIGIN).touch()  # used now
         return copy
 
     def videos(self) -> list[LibraryVideo]:
         """The copies of URLs downloaded before; none where URLs are not accepted."""
-        found = []
-        for origin in sorted(self.folder.glob(f"*/{ORIGIN}")) if self.config.urls != "none" else ():
-            try:
-                url = load_json(origin.read_bytes(), origin.name, "an object")["url"]
-            except (OSError, InputError, LookupError, TypeError):
-                continue
+        found = map(self._copy, self._origins())
+        return [video for video in found if video is not None]
+
+    def _origins(self) -> list[Path]:
+        return sorted(self.folder.glob(f"*/{ORIGIN}"))
+
+    def _copy(self, origin: Path) -> LibraryVideo | None:
+        """The video beside this file; None if it can't be used."""
+        try:
+            url = load_json(origin.read_bytes(), origin.name, "an object")["url"]
             # Subtitles may lie beside the video.
             files = [file for file in origin.parent.iterdir() if file.is_file() and file.name != ORIGIN]
-            if isinstance(url, str) and files and not is_temporary(origin.parent):
-                path = max(files, key=lambda file: (file.stat().st_size, file.name))
-                found.append(LibraryVideo(make_id("url", url), path, public_url(url), url=url))
-        return found
+        except (OSError, InputError, LookupError, TypeError):
+            return None
+        is_unused = not isinstance(url, str) or (is_web_address(url) and self.config.urls == "none")
+        if is_unused or not files or is_temporary(origin.parent):
+            return None
+        path = max(files, key=lambda file: (file.stat().st_size, file.name))
+        return LibraryVideo(make_id("url", url), path, _shown_name(url, path), url=url)
 
     def fetch(self, url: str, progress: Progress) -> None:
         """Download a video; raise InputError if it is too large, at a private address, or not a video."""
@@ -119,7 +128,7 @@ class Downloads:
             try:
                 probe(path)
             except InputError:
-                raise InputError(f"{public_url(url)} is not a video that can be decoded; give another one") from None
+                raise InputError(f"{_shown_name(url, path)} is not a video that can be decoded; give another") from None
             (partial / ORIGIN).write_text(json.dumps({"url": url}), encoding="ascii")
         self._prune(keep=place)
 
@@ -182,3 +191,8 @@ class Downloads:
             if total > CACHE_COUNT * self.config.download_bytes and place != keep:
                 shutil.rmtree(place, ignore_errors=True)
                 total -= sizes[place]
+
+
+def _shown_name(url: str, path: Path) -> str:
+    """A copy's URL without a signature, or the name of a file that a client has sent."""
+    return public_url(url) if is_web_address(url) else path.name

@@ -268,7 +268,7 @@ class SharedFolders:
         near = near_names(Path(name).stem, names, 3)
         if near:
             return f"did you mean {' or '.join(self._mark(each) for stem in near for each in names[stem][:3])}?"
-        return "call list_videos for the names"
+        return "expected the name or path of one of its videos"
 
 
 def _labelled(folders: tuple[Path, ...]) -> tuple[_NamedFolder, ...]:

@@ -21,9 +21,10 @@ from framesift.mcp.replies import NOTICE, JpegImage, Reply, cited, data, describ
 from framesift.mcp.schemas import MOMENT, WHOLE, ToolDefinition, arguments_model, define, read_arguments
 from framesift.mcp.session import AgentSession
 from framesift.rendering.reasons import explain
+from framesift.rendering.thumbnails import short_side
 from framesift.search.images import frame_image
 from framesift.search.search import Hit, match_note, search
-from framesift.types import Event, Slot, VideoInfo
+from framesift.types import Event, Slot
 from framesift.video.frames import fetch, on_screen_times, probe
 
 MAX_LISTED = 500
@@ -146,7 +147,8 @@ class VideoTools:
             raise InputError("the question is empty; expected what you want to know about the video")
         with self.about(video) as found:
             prepared = self.session.prepared(found, self.call)
-            size = _short_side(prepared.index.info, max_side)
+            info = prepared.index.info
+            size = short_side(info.width, info.height, max_side)
             with self.session.work_slots:
                 chosen = prepared.select(question, budget=budget, from_s=from_s, to_s=to_s, size=size, overlay="none")
                 selection, pictures = chosen.selection, chosen.bare_images(chosen.times_s)
@@ -232,8 +234,8 @@ class VideoTools:
         """
         with self.about(video) as found, self.session.work_slots:
             shown_s = sorted(set(on_screen_times(found.path, times_s)))
-            short_side = _short_side(probe(found.path), max_side)
-            arrays = fetch(found.path, shown_s, short_side=short_side)
+            info = probe(found.path)
+            arrays = fetch(found.path, shown_s, short_side=short_side(info.width, info.height, max_side))
             pictures = [(time_s, Image.fromarray(array)) for time_s, array in arrays]
             images = encode_images(pictures, max_side, REPLY_BYTES)
         parts: list[str | JpegImage] = [f"{counted(len(images), 'frame')} of {data(found.name)}. {NOTICE}"]
@@ -383,12 +385,6 @@ def _words(slot: Slot, events: Sequence[Event]) -> str:
 def _reason(sentence: str) -> str:
     """Why a frame was chosen; a sentence that quotes the video's words is marked as data."""
     return data(sentence) if "“" in sentence else plain(sentence)
-
-
-def _short_side(info: VideoInfo, max_side: int) -> int | None:
-    """The shorter side at which the longer one has `max_side` pixels; None for a video that is smaller."""
-    longest, shortest = max(info.width, info.height), min(info.width, info.height)
-    return max(1, -(-shortest * max_side // longest)) if longest > max_side else None
 
 
 def _video_line(video: ListedVideo) -> str:

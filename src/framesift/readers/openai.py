@@ -21,7 +21,7 @@ from framesift.readers import failures
 from framesift.readers.answers import FREE_TOKENS, answer_about, reply_limit
 from framesift.readers.connection import RefusedRequest, ServerConnection
 from framesift.readers.parsing import readable_pieces
-from framesift.readers.prompts import Prompt, compose
+from framesift.readers.prompts import Prompt, compose, compose_frames
 from framesift.readers.time_formats import TimeFormat, check_time_format, native_time_format, resolve_time_format
 from framesift.rendering.export_formats import content_parts
 from framesift.types import Answer, Question
@@ -188,6 +188,30 @@ class OpenAIReader:
         content: str = reply.choices[0].message.content or ""
         return content
 
+    def message_parts(
+        self, exhibit: "Exhibit", text_mode: str, owners: Mapping[str, str], *, as_video: bool
+    ) -> tuple[list[MessagePart], dict[str, Any]]:
+        """The frames as parts of a message that somebody else sends, and what its request needs besides.
+
+        owners: of the server's models, as its list states them. as_video: unless the server takes images only.
+        """
+        self._connection.models = dict(owners)
+        time_format = resolve_time_format(self.time_format, self.model, times=self.times)
+        prompt = compose_frames(exhibit, text_mode, time_format=time_format)
+        video = self._video(exhibit, prompt, time_format) if as_video else None
+        parts = _message(prompt, [self._encode(image) for image in prompt.images], video)
+        return parts, {"media_io_kwargs": {"video": video.options}} if video else {}
+
+    def refuses_video(self, status: int, message: str) -> bool:
+        """Whether an error is about frames that were sent as a video; then they are sent as images from now on."""
+        if not failures.refuses_video(status, message):
+            return False
+        quoted = failures.quote_message(message)
+        self._log_once(f"frames are sent as images to {self._server}, which refused a video: {quoted}")
+        if status < 500:  # an internal error may be of this request only
+            self._rejected.add("video")
+        return True
+
     def _video(self, exhibit: "Exhibit", prompt: Prompt, time_format: TimeFormat) -> "_SentVideo | None":
         """How the frames are sent as one video; None for images."""
         if self.frames_as == "images" or "video" in self._rejected:
@@ -228,13 +252,7 @@ class OpenAIReader:
                     self._check_completion(reply)
                 return reply, "video" if video else "images"
             except RefusedRequest as refused:
-                if video and failures.refuses_video(refused.status, refused.message):
-                    self._log_once(
-                        f"frames are sent as images to {self._server}, which refused a video: "
-                        f"{failures.quote_message(refused.message)}"
-                    )
-                    if refused.status < 500:  # an internal error may be of this request only
-                        self._rejected.add("video")
+                if video and self.refuses_video(refused.status, refused.message):
                     video = None
                 elif not self._drop_rejected(refused.status, refused.message):
                     raise self._refusal(refused, prompt) from None
@@ -322,6 +340,7 @@ def _message(prompt: Prompt, jpegs: Sequence[str], video: _SentVideo | None) -> 
         depth = video.options["num_frames"] // len(jpegs)
         frames = ",".join(jpeg for jpeg in jpegs for _ in range(depth))
         url = {"url": f"data:video/jpeg;base64,{frames}"}
-        return [{"type": "video_url", "video_url": url}, {"type": "text", "text": video.text}]
+        texts = [{"type": "text", "text": video.text}] if video.text else []
+        return [{"type": "video_url", "video_url": url}, *texts]
     urls = [f"data:image/jpeg;base64,{jpeg}" for jpeg in jpegs]
     return content_parts(prompt.captions, urls, prompt.text_after_images)

@@ -86,3 +86,8 @@ def shrink(image: Image.Image, side: int) -> Image.Image:
         return image
     size = (max(1, round(image.width * scale)), max(1, round(image.height * scale)))
     return image.resize(size, Image.Resampling.LANCZOS)
+
+
+def short_side(width: int, height: int, longest: int) -> int | None:
+    """The shorter side at which the longer one has `longest` pixels; None for an image that is smaller."""
+    return max(1, -(-min(width, height) * longest // max(width, height))) if max(width, height) > longest else None

@@ -36,14 +36,14 @@ class EventWords:
         self._counts: list[dict[str, int]] = []
         for text in texts:
             counts: dict[str, int] = {}
-            for term in _terms(text):
+            for term in content_terms(text):
                 counts[term] = counts.get(term, 0) + 1
             self._counts.append(counts)
         self._lengths = np.array([sum(counts.values()) for counts in self._counts], dtype=np.float64)
 
     def scores(self, question: str) -> Array:
         """(E,) BM25 of each event for the question, from 0 to about 1: as a share of the question's total weight."""
-        terms = list(dict.fromkeys(_terms(question)))
+        terms = list(dict.fromkeys(content_terms(question)))
         events = len(self._counts)
         if not terms or not self._lengths.any():
             return np.zeros(events)
@@ -58,12 +58,12 @@ class EventWords:
 
 def quoting(texts: Sequence[str], question: str) -> list[int]:
     """The indices of the texts that contain every word of the question; none if it has function words only."""
-    terms = set(_terms(question))
+    terms = set(content_terms(question))
     # A shortened word is part of a text that contains the word: most texts need not be split.
     return [
         k
         for k, text in enumerate(texts)
-        if terms and all(term in text.lower() for term in terms) and terms.issubset(_terms(text))
+        if terms and all(term in text.lower() for term in terms) and terms.issubset(content_terms(text))
     ]
 
 
@@ -72,12 +72,12 @@ def is_quote(text: str, question: str) -> bool:
 
     A single word may be meant as a picture. Function words do not count.
     """
-    terms, own = set(_terms(question)), set(_terms(text))
+    terms, own = set(content_terms(question)), set(content_terms(text))
     return bool(terms) and terms <= own and (len(terms) > 1 or terms == own)
 
 
-def _terms(text: str) -> list[str]:
-    """The text's words as they are compared: lower case, shortened, without function words."""
+def content_terms(text: str) -> list[str]:
+    """A text's words as they are compared: lower case, shortened, without function words."""
     return [term for word in _WORD.findall(text.lower()) for term in _stems(word)]
 
 

@@ -259,7 +259,7 @@ def check_method(selector: Selector) -> None:
     missing = [need for need in selector.needs if need in GIVEN_PARTS]
     if missing:
         raise OptionError(
-            f"{selector.name} needs a {missing[0]}, which the page can't set; use it from Python or the command line"
+            f"{selector.name} needs a {missing[0]}, which a request can't set; use it from Python or the command line"
         )
     if "peers" in selector.needs and not is_installed("pywt", "scipy"):
         raise OptionError(f"{selector.name} needs more packages: pip install 'framesift[peers]'")

@@ -179,7 +179,7 @@ class Server(uvicorn.Server):
     """Closes the event streams before it waits for connections: they would never close by themselves."""
 
     def __init__(self, config: ServerConfig) -> None:
-        app = create_app(config)
+        self.app = app = create_app(config)
         self.services: Services = app.state.services
         super().__init__(
             uvicorn.Config(

@@ -14,6 +14,7 @@ from framesift.store.store import Store, log_unwritable
 
 MAX_UPLOAD_BYTES = 8 * 10**9
 MAX_BODY_BYTES = 256 * 2**10  # of every request but uploads: questions and settings are small
+MAX_CHAT_BYTES = 128 * 2**20  # of a chat request, which may hold videos and is parsed in memory
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ import hmac
 import ipaddress
 import logging
 from collections.abc import Mapping
+from typing import Any
 from urllib.parse import unquote_to_bytes, urlencode, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -19,11 +20,13 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from framesift._utils.templates import csp_hash, read_asset, render_template
 from framesift.search.images import MAX_IMAGE_BYTES
-from framesift.server.config import MAX_BODY_BYTES, ServerConfig
+from framesift.server.config import MAX_BODY_BYTES, MAX_CHAT_BYTES, ServerConfig
 from framesift.text.subtitles.reading import MAX_BYTES
 
 log = logging.getLogger(__name__)
 
+API = "/v1/"  # of an OpenAI-type server
+TOKEN_HEADER = "x-framesift-token"  # noqa: S105 (a name) for clients whose key is the upstream's
 STALLED_S = 60  # for the next part of a request's body
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; media-src 'self'; "
@@ -96,8 +99,7 @@ class SecurityMiddleware:
             await response(scope, receive, send_with_headers)
 
     def _has_token(self, headers: Headers) -> bool:
-        scheme, _, given = headers.get("authorization", "").partition(" ")
-        if scheme.lower() == "bearer" and _is_token(given.strip(), self.config.token):
+        if any(is_token(given, self.config.token) for given in (bearer_token(headers), headers.get(TOKEN_HEADER, ""))):
             return True
         # Not http.cookies: servers on other ports share the header, and one malformed cookie would hide ours.
         pairs = (pair.strip().partition("=") for pair in headers.get("cookie", "").split(";"))
@@ -160,13 +162,16 @@ def check_origin(request: Request) -> None:
 
 def _limit_body(request: Request, receive: Receive, config: ServerConfig) -> Receive:
     path = request.scope["path"]
-    limits = {"/api/uploads": config.upload_bytes, "/api/search": MAX_IMAGE_BYTES}
+    upload = config.upload_bytes
+    limits = {"/api/uploads": upload, f"{API}files": upload, "/api/search": MAX_IMAGE_BYTES}
     is_subtitles = path.startswith("/api/videos/") and path.endswith("/subtitles")
-    limit = MAX_BYTES if is_subtitles else limits.get(path, MAX_BODY_BYTES)
+    others = MAX_BYTES if is_subtitles else MAX_CHAT_BYTES if path.startswith(API) else MAX_BODY_BYTES
+    limit = limits.get(path, others)
     size = f"{limit / 1e9:.3g} GB" if limit >= 1e9 else f"{limit / 1e6:.3g} MB"
-    too_large = RequestRefused(
-        413, f"The request is larger than {size}, this server's limit; --max-upload raises the limit for videos"
-    )
+    remedy = "--max-upload raises the limit for videos"
+    if limit == MAX_CHAT_BYTES:
+        remedy = f"send a large video as a file to {API}files, or send its URL"
+    too_large = RequestRefused(413, f"The request is larger than {size}, this server's limit; {remedy}")
     length = request.headers.get("content-length", "")
     if length.isdigit() and int(length) > limit:
         raise too_large
@@ -193,7 +198,8 @@ def error_response(request: Request, status: int, sentence: str, headers: Mappin
     """An error as a self-contained page for a browser that shows one; for others as JSON."""
     fields = {**(headers or {}), **({"www-authenticate": "Bearer"} if status == 401 else {})}
     if not _expects_html(request):
-        return JSONResponse({"detail": sentence}, status, fields)
+        is_openai = request.scope["path"].startswith(API)
+        return JSONResponse(openai_error(status, sentence) if is_openai else {"detail": sentence}, status, fields)
     page = render_template(
         "server/templates/error.html",
         style=ERROR_STYLE,
@@ -204,12 +210,23 @@ def error_response(request: Request, status: int, sentence: str, headers: Mappin
     return HTMLResponse(page, status, {**fields, "content-security-policy": ERROR_POLICY})
 
 
+def openai_error(status: int, sentence: str) -> dict[str, Any]:
+    """An error as OpenAI's API describes it."""
+    kind = "invalid_request_error" if status < 500 else "server_error"
+    return {"error": {"message": sentence, "type": kind, "param": None, "code": None}}
+
+
+def bearer_token(headers: Headers) -> str:
+    scheme, _, given = headers.get("authorization", "").partition(" ")
+    return given.strip() if scheme.lower() == "bearer" else ""
+
+
 def _expects_html(request: Request) -> bool:
     """Whether the client is a browser showing a page; others get errors as JSON."""
     return "text/html" in request.headers.get("accept", "") and not request.scope["path"].startswith("/api/")
 
 
-def _is_token(given: str, token: str) -> bool:
+def is_token(given: str, token: str) -> bool:
     """Compare a header's value, decoded as Latin-1. Clients send letters outside ASCII as UTF-8 or percent-encoded."""
     forms = (given.encode("latin-1"), unquote_to_bytes(given))
     return any(hmac.compare_digest(form, token.encode()) for form in forms)
