@@ -76,7 +76,7 @@ def test_list_names_the_videos_of_the_folders_only(client):
 def test_structured_output_has_what_the_text_says(client):
     cues = client.call("read_transcript", video="boat.mp4", limit=1)  # the client checks all against the schemas
     (cue,), message = cues.structured_content["results"], cues.structured_content["message"]
-    assert cue["text"].startswith("<data>") and f"({cue['start_s']:g} s) {cue['text'][6:-7]}" in text_of(cues)
+    assert cue["text"].startswith("<data>") and f"({cue['time_s']:g} s) {cue['text'][6:-7]}" in text_of(cues)
     assert NOTICE in message and "more: call again with from_s=" in message and cue["text"][6:-7] not in message
     listed = client.call("list_videos", contains="silent").structured_content["results"]
     (described,) = client.call("video_info", video="talks/silent.mp4").structured_content["results"]

@@ -152,4 +152,6 @@ def _content(part: str | JpegImage) -> ContentBlock:
     if isinstance(part, str):
         return TextContent(type="text", text=part)
     jpeg = base64.b64encode(part.data).decode("ascii")
-    return ImageContent(type="image", data=jpeg, mime_type="image/jpeg", _meta={"framesift/time_s": part.time_s})
+    return ImageContent(
+        type="image", data=jpeg, mime_type="image/jpeg", _meta={"framesift/time_s": round(part.time_s, 3)}
+    )

@@ -57,8 +57,7 @@ class ListedVideo:
 class ListedCue:
     """A cue of the text. text: marked as data."""
 
-    start_s: float
-    end_s: float
+    time_s: float
     text: str
 
 
@@ -75,7 +74,7 @@ class ListedPlace:
     words: str
 
 
-# Those of `watch` and `look` are images: where there is structured output, Codex shows its model nothing else.
+# `watch` and `look` have none: beside structured output, Codex shows its model no image, and Claude Code no text.
 RESULTS: dict[str, type] = {
     "list_videos": ListedVideo,
     "read_transcript": ListedCue,
@@ -211,7 +210,7 @@ class VideoTools:
             return Reply((f"None of the {counted(len(inside), 'cue')} there holds all of these words; try fewer.",))
         head = f"{len(matching)} of {counted(len(text.events), 'cue')}, from {data(source)}. {NOTICE}"
         lines = [f"{times(event.start_s)} {plain(event.text)}" for event in matching[:limit]]
-        cues = [ListedCue(event.start_s, event.end_s, data(event.text)) for event in matching[:limit]]
+        cues = [ListedCue(round(event.start_s, 3), data(event.text)) for event in matching[:limit]]
         left = len(matching) - limit
         tail = f"{left} more: call again with from_s={matching[limit].start_s:g}." if left > 0 else ""
         return Reply.listing(head, ["<data>", *lines, "</data>"], cues, tail)
@@ -395,7 +394,8 @@ def _video_line(video: ListedVideo) -> str:
 def _listed_place(hit: Hit, video: LibraryVideo) -> ListedPlace:
     words = "" if hit.event is None else data(hit.event.text, 200)
     found_by = "frame and words" if hit.relevance is not None and hit.event else "words" if hit.event else "frame"
-    return ListedPlace(plain(video.name), hit.time_s, hit.start_s, hit.end_s, found_by, not hit.stands_out, words)
+    moment_s, start_s, end_s = (round(each_s, 3) for each_s in (hit.time_s, hit.start_s, hit.end_s))
+    return ListedPlace(plain(video.name), moment_s, start_s, end_s, found_by, not hit.stands_out, words)
 
 
 def _place_line(rank: int, place: ListedPlace) -> str:
