@@ -15,7 +15,6 @@ from framesift.batch.listing import is_url
 from framesift.errors import FramesiftError, InputError, MissingExtra
 from framesift.progress import Progress
 
-CHUNK_BYTES = 4 * 2**20
 # Left free beside the copy: indexes are usually written to the same disk.
 SPARE_BYTES = 512 * 2**20
 
@@ -27,6 +26,7 @@ def local_file(url: str, progress: Progress) -> Iterator[Path]:
         yield Path(url)
         return
     require("fsspec", "corpus")
+    from fsspec.callbacks import Callback
     from fsspec.core import url_to_fs
 
     shown = public_url(url)
@@ -50,19 +50,15 @@ def local_file(url: str, progress: Progress) -> Iterator[Path]:
             f"{shown} is {size / 1e6:.0f} MB, {directory} has {free / 1e6:.0f} MB free; free some space or set TMPDIR"
         )
     handle, name = tempfile.mkstemp(suffix=PurePosixPath(urlsplit(url).path).suffix, prefix="framesift-")
+    os.close(handle)
+    received = Callback(size, hooks={"progress": lambda size, value: progress("download", value, max(size, value))})
     try:
-        with os.fdopen(handle, "wb") as copy:
-            try:
-                with remote.open(path, "rb") as file:
-                    done = 0
-                    while chunk := file.read(CHUNK_BYTES):
-                        copy.write(chunk)
-                        done += len(chunk)
-                        progress("download", done, max(size, done))
-            except Exception as error:
-                raise FramesiftError(
-                    f"{shown}: the download stopped after {done / 1e6:.0f} MB ({_first_line(error)})"
-                ) from error
+        try:
+            remote.get_file(path, name, callback=received)
+        except Exception as error:
+            raise FramesiftError(
+                f"{shown}: the download stopped after {received.value / 1e6:.0f} MB ({_first_line(error)})"
+            ) from error
         yield Path(name)
     finally:
         Path(name).unlink(missing_ok=True)

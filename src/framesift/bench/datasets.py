@@ -158,9 +158,7 @@ def load_videomme(folder: Path) -> Dataset:
     Options are published with their letters, which are stripped. 744 of the 900 videos have subtitles: the absence of
     up to 156 subtitle files is expected and not reported as missing.
     """
-    path = find_annotation(folder, VIDEOMME_FILES, "Video-MME")
-    rows, annotation = _rows(path)
-    root = _root(folder)
+    rows, annotation, root = _published(folder, VIDEOMME_FILES, "Video-MME")
     items = []
     for row in rows:
         options = _lettered_options(row)
@@ -188,9 +186,7 @@ def load_videomme_v2(folder: Path) -> Dataset:
     The groups are the levels. Every question has equal weight, and the score by groups of related questions is not
     computed. Videos without a subtitle file are asked about without, unless none has one.
     """
-    path = find_annotation(folder, VIDEOMME_V2_FILES, "Video-MME-v2")
-    rows, annotation = _rows(path)
-    root = _root(folder)
+    rows, annotation, root = _published(folder, VIDEOMME_V2_FILES, "Video-MME-v2")
     items = []
     for row in rows:
         options, video, level = _lettered_options(row), row("video_id", FilePath), row("level", Name, "")
@@ -292,9 +288,7 @@ def load_mlvu(folder: Path) -> Dataset:
                     items += [_mlvu_item(row, root, f"{task}-{k}", task) for k, row in enumerate(rows)]
             notes = (f"{len(absent)} of {len(paths)} tasks are missing ({', '.join(absent)})",) if absent else ()
             return Dataset("mlvu", tuple(items), content_hash(annotation.encode()), notes)
-    path = find_annotation(folder, MLVU_TEST, "MLVU")
-    rows, annotation = _rows(path)
-    root = _root(folder)
+    rows, annotation, root = _published(folder, MLVU_TEST, "MLVU")
     items = [_mlvu_item(row, root, row("question_id", Name, str(k)), "") for k, row in enumerate(rows)]
     return Dataset("mlvu", tuple(items), annotation)
 
@@ -370,9 +364,7 @@ def load_lvbench(folder: Path) -> Dataset:
     `time_reference`, "mm:ss-mm:ss", is taken as one scene. A question of several types counts in each, as in the
     original.
     """
-    path = find_annotation(folder, ("video_info.meta.jsonl", "data/video_info.meta.jsonl"), "LVBench")
-    videos, annotation = _rows(path)
-    root = _root(folder)
+    videos, annotation, root = _published(folder, ("video_info.meta.jsonl", "data/video_info.meta.jsonl"), "LVBench")
     items = []
     unread = []
     for video in videos:
@@ -490,9 +482,10 @@ def _group(row: _Row, field: str, name: str, groups: Mapping[str, str]) -> str:
     return groups[name]
 
 
-def _root(folder: Path) -> Path:
-    """The data set's directory, also for a path to its annotation file."""
-    return folder.parent if folder.is_file() else folder
+def _published(folder: Path, names: Sequence[str], dataset: str) -> tuple[list[_Row], str, Path]:
+    """The rows of the first of these files, their hash, and the data set's directory, also for a path to the file."""
+    rows, annotation = _rows(find_annotation(folder, names, dataset))
+    return rows, annotation, folder.parent if folder.is_file() else folder
 
 
 def _find(root: Path, folders: Sequence[str], name: str) -> Path:

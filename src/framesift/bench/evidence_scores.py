@@ -22,6 +22,7 @@ from framesift.errors import InputError
 from framesift.types.vectors import Array
 
 NEAR_S = 2.0
+MEANS = ("near", "moments_near", "hit", "inside", "scenes_hit")  # scores that are averaged over questions
 # KFS-Bench: ends are whole seconds, inclusive.
 SCENE_END_S = 1.0
 # KFS-Bench: a fair distribution is between equal shares (0) and shares by length (1), in steps of 0.1.
@@ -89,12 +90,8 @@ def score_selections(
         n_scenes=len(unified),
         unscored=len(found) - len(scores),
         frames=sum(score.frames for score in scores) / len(scores) if scores else 0.0,
-        near=_mean([(score.near, score.video_id) for score in scores]),
-        moments_near=_mean([(score.moments_near, score.video_id) for score in scores]),
-        hit=_mean([(score.hit, score.video_id) for score in scores]),
-        inside=_mean([(score.inside, score.video_id) for score in scores]),
-        scenes_hit=_mean([(score.scenes_hit, score.video_id) for score in scores]),
         unified=math.exp(sum(map(math.log, unified)) / len(unified)) if unified else None,
+        **{name: _mean(scores, name) for name in MEANS},
     )
     return scores, summary
 
@@ -148,6 +145,7 @@ def _scene_scores(times: Array, scenes: Sequence[Spans]) -> tuple[bool, float, f
     return hits > 0, rate, float((counts > 0).mean()), (rate * recall * spread) ** (1 / 3)
 
 
-def _mean(values: Sequence[tuple[float | None, str]]) -> Interval | None:
-    known = [(value, video) for value, video in values if value is not None]
+def _mean(scores: Sequence[EvidenceScore], name: str) -> Interval | None:
+    """The mean of a score over the questions that have it."""
+    known = [(value, score.video_id) for score in scores if (value := getattr(score, name)) is not None]
     return share_interval(*zip(*known, strict=True)) if known else None
