@@ -79,6 +79,15 @@ def test_query_of_the_stem_is_that_of_a_question_without_options(video):
     assert not np.array_equal(stem.basis.relevance, video.select(QUESTION).selection.basis.relevance)
 
 
+def test_question_is_encoded_once_for_all_settings(clip):
+    encoder, asked = GridEncoder(), []
+    encode, encoder.encode_texts = encoder.encode_texts, lambda texts: (asked.extend(texts), encode(texts))[1]
+    video = fs.open(clip, encoder=encoder, events=EVENTS, speech="none", store=clip.parent / "store")
+    for budget in (2, 3):
+        video.select("Who waves?", budget=budget)
+    assert asked.count("Who waves?") == 1
+
+
 def test_event_encoder_of_a_call_is_that_of_opening(clip, video):
     settings = {"encoder": GridEncoder(), "events": EVENTS, "store": clip.parent / "store", "budget": 5}
     opened = fs.open(clip, **settings, event_encoder="minilm").select(QUESTION)

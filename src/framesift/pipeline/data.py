@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from framesift._utils.text import readable
+from framesift.encoders.base import TextEncoder, encode_long_texts
 from framesift.pipeline.config import PipelineConfig
 from framesift.selection.chance import ChanceLevels
 from framesift.selection.lexical import EventWords
@@ -55,7 +56,8 @@ class VideoData:
     seconds: Mapping[str, float] = field(default_factory=dict)
     videos: tuple["VideoData", ...] = ()
     frames: GivenFrames | None = None
-    # Shared with the same video under other settings: facts, the events' words, chance levels by encoder of the text.
+    # Shared with the same video under other settings: facts, the events' words, chance levels by encoder of the text,
+    # the texts that were encoded last.
     _shared: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -80,6 +82,14 @@ class VideoData:
         """What unrelated questions score, by encoder of the text; filled by the first that is compared with chance."""
         levels: dict[str, ChanceLevels] = self._shared.setdefault("levels", {})
         return levels
+
+    def encoded(self, encoder: TextEncoder, texts: Sequence[str]) -> Array:
+        """(K, D) text vectors of questions. Those of the last questions are kept, as a changed setting asks again."""
+        known = self._shared.get("encoded", {})
+        if new := [text for text in dict.fromkeys(texts) if (encoder.name, text) not in known]:
+            rows = {(encoder.name, text): row for text, row in zip(new, encode_long_texts(encoder, new), strict=True)}
+            self._shared["encoded"] = known = {key: row for key, row in known.items() if key[1] in texts} | rows
+        return np.stack([known[encoder.name, text] for text in texts])
 
     @property
     def info(self) -> VideoInfo:

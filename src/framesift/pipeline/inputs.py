@@ -78,7 +78,7 @@ def with_chance(video: VideoData, selection: Selection, *, is_partial: bool = Fa
     if name not in known:
         known[name] = _levels(video, encoders, is_stored=not is_partial)
     text = basis.question.compared(video.config.selection.query)
-    words = _word_scores([text], encode_long_texts(encoders.text, [text]), video, basis.events, encoders)[:, 0]
+    words = _word_scores([text], video.encoded(encoders.text, [text]), video, basis.events, encoders)[:, 0]
     considered = np.setdiff1d(basis.considered, basis.skipped)
     quoted = quoting([event.text for event in basis.events], text)
     chance = compare_with_chance(known[name], basis.relevance[considered], words, quoted)

@@ -17,7 +17,6 @@ from typing import Any, TypeGuard, cast, overload
 from framesift._utils.records import shown
 from framesift._utils.templates import render_notebook
 from framesift._utils.text import counted, duration_text, suggestion
-from framesift.encoders.base import encode_long_texts
 from framesift.encoders.registry import check_device, get_encoder
 from framesift.errors import FramesiftError, InputError, OptionError
 from framesift.indexing.index import build_index, index_frames
@@ -501,7 +500,7 @@ def _select(
     return select_from_vectors(
         video.index,
         asked,
-        queries=encode_long_texts(encoders.frames, texts) if queries is None else queries,
+        queries=video.encoded(encoders.frames, texts) if queries is None else queries,
         events=video.events,
         event_features=event_features,
         event_scores=event_scores,

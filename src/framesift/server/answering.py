@@ -13,7 +13,7 @@ from framesift._utils.files import write_text
 from framesift._utils.json import dump_json
 from framesift._utils.requirements import is_installed
 from framesift.errors import FramesiftError, NotStored, OptionError, PluginError, ReaderError
-from framesift.library.catalog import Catalog, RecentCache
+from framesift.library.catalog import Catalog
 from framesift.library.files import LibraryVideo, public_message, safe_name
 from framesift.pipeline.inputs import Encoders
 from framesift.progress import Stopped
@@ -32,10 +32,8 @@ from framesift.server.models import AskRequest, ClipQuery, ExportQuery, MethodRe
 from framesift.server.page_readers import PageReaders
 from framesift.types import Answer, Event, Question, Selection
 from framesift.types.lookup import GIVEN_PARTS
-from framesift.types.vectors import Array
 from framesift.video.clips import write_clip
 
-CACHED_QUERIES = 64
 MAX_CONCURRENT = 4  # selections and exports: each uses a whole core
 WAIT_S = 30
 POLL_S = 0.1  # how soon an abandoned request gives up its place
@@ -63,7 +61,6 @@ class Answering:
 
     def __init__(self, catalog: Catalog, images: FrameImages, readers: PageReaders) -> None:
         self.catalog, self.images, self.readers = catalog, images, readers
-        self._queries: RecentCache[Array] = RecentCache(CACHED_QUERIES)
         self._running = threading.BoundedSemaphore(MAX_CONCURRENT)
         self._reader_requests = threading.BoundedSemaphore(MAX_READER_REQUESTS)
 
@@ -94,13 +91,12 @@ class Answering:
         )
         selected = Selected([], [], partial)
         with self._slot(abandoned):
-            # A changed setting asks the same question again.
-            key = f"{prepared.index.encoder}|{question.query_text}"
-            queries = self._queries.get(key, lambda: Encoders(prepared.index, config).encode_questions([question]))
+            encoder = Encoders(prepared.index, config).frames
+            prepared.encoded(encoder, [question.compared(config.selection.query)])  # no part of any method's time
             for opened in (replace(prepared, config=config) for config in configs):
                 check_wanted(abandoned)
                 started = time.perf_counter()
-                found = opened.select(question, queries=queries)
+                (found,) = opened.select_many([question])
                 selected.seconds.append(time.perf_counter() - started)
                 check_wanted(abandoned)
                 found = opened.compare_with_chance(found, is_partial=bool(partial))

@@ -3,12 +3,14 @@
 import socket
 from collections.abc import AsyncIterator
 from contextlib import AbstractContextManager, asynccontextmanager
+from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import uvicorn
 from fastapi import APIRouter, FastAPI, Request, Security
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse, JSONResponse, Response
+from fastapi.responses import FileResponse, HTMLResponse, JSONResponse, Response
 from fastapi.security import HTTPBearer
 from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
@@ -50,8 +52,18 @@ STATUS_CODES: dict[type[FramesiftError], int] = {
 }
 
 
+class Assets(StaticFiles):
+    """Small files, read at once: a response in pieces takes half a millisecond longer for each of a page's 25."""
+
+    def file_response(self, full_path: str | PathLike[str], *args: Any, **more: Any) -> Response:
+        response = super().file_response(full_path, *args, **more)
+        if not isinstance(response, FileResponse):  # not modified
+            return response
+        return Response(Path(full_path).read_bytes(), headers=dict(response.headers))
+
+
 # The report's scripts and styles are shared with the page.
-ASSETS = StaticFiles(packages=[("framesift", "server/static"), ("framesift", "rendering/report/assets")])
+ASSETS = Assets(packages=[("framesift", "server/static"), ("framesift", "rendering/report/assets")])
 
 pages = APIRouter(include_in_schema=False)
 
