@@ -52,7 +52,7 @@ def test_abandoned_question_gives_up_its_place(shared_server):
 
 def test_abandoned_selection_stops_at_its_next_step(shared_server, monkeypatch):
     reached, later = threading.Event(), []
-    select, check_wanted = Video.select, answering_module.check_wanted
+    select, check_wanted = Video.select_many, answering_module.check_wanted
 
     def hold(self, *given, **options):
         reached.set()
@@ -62,7 +62,7 @@ def test_abandoned_selection_stops_at_its_next_step(shared_server, monkeypatch):
 
     abandoned = []
     monkeypatch.setattr(answering_module, "check_wanted", lambda event: abandoned.append(event) or check_wanted(event))
-    monkeypatch.setattr(Video, "select", hold)
+    monkeypatch.setattr(Video, "select_many", hold)
     monkeypatch.setattr(Video, "compare_with_chance", lambda *given, **_: later.append(given))
     with closing(send_question(shared_server)):
         assert reached.wait(60)
