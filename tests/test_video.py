@@ -105,6 +105,7 @@ def test_path_is_opened_where_a_video_is_expected(clip, video, found):
 def test_other_types_are_one_sentence(video, found):
     calls = [
         lambda: fs.open(3),
+        lambda: fs.open([3, 4]),
         lambda: fs.index(3),
         lambda: fs.find_events(None),
         lambda: fs.select(None, QUESTION),

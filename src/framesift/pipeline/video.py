@@ -96,9 +96,9 @@ def open(
         index = index_frames(frames, config.index, progress=progress)
         return replace(_on_index(index, config, () if events is None else events), frames=frames)
     if not isinstance(video, str | os.PathLike):
-        if isinstance(video, bytes) or not isinstance(video, Iterable):
-            raise InputError(f"the video is {shown(video)}; expected the path of a file, or several")
-        video = list(video)
+        given, video = video, list(video) if isinstance(video, Iterable) else [video]
+        if not all(isinstance(one, str | os.PathLike) for one in video):
+            raise InputError(f"the video is {shown(given)}; expected the path of a file, or several")
         if len(video) != 1:
             _check_several(video, config, events, source)
             return join_videos([open(one, config, stored_only=stored_only, progress=progress) for one in video])
@@ -151,6 +151,12 @@ class Video(VideoData):
 
     def with_settings(self, **settings: Any) -> "Video":
         """The same video with other settings of selecting and reading, or options of the method.
+
+        Args:
+            **settings: By name: `budget=8`, `method="gcr"`, `reader="http://localhost:8000/v1"`.
+
+        Returns:
+            The video; the index and the text are shared.
 
         Raises:
             OptionError: A setting is unknown, out of range, or can't change once the video is open.
@@ -229,13 +235,23 @@ class Video(VideoData):
             question: A text, which may hold its options, or a `Question`.
             methods: Names of `framesift.selectors()`.
             **settings: As in `with_settings`.
+
+        Returns:
+            The frames of each method, with `save` for one report.
         """
         first = self.with_settings(**{"method": method_for_demand(methods)} | settings)
         configs = [first.config.for_method(method, options={}) for method in methods]
         return Comparison(replace(self, config=config).select(question) for config in configs)
 
     def exhibit(self, selection: Selection) -> Exhibit:
-        """The real frames of a selection on this video, with the events' text on them."""
+        """Show the frames of a selection that was made on this video's index.
+
+        Args:
+            selection: Of `framesift.select` or `framesift.select_frames`.
+
+        Returns:
+            The frames, with the events' text on them.
+        """
         reading, several = self.config.reading, zip(self.videos, self.index.videos, strict=True)
         videos = [ShownVideo(span.name, one.path, one.info, span.start_s) for one, span in several]
         videos = videos or [ShownVideo(self.path.name, self.path, self.info, frames=self.frames)]
@@ -258,7 +274,15 @@ class Video(VideoData):
         return self.ask_many([question], **settings)[0]
 
     def ask_many(self, questions: Sequence[Question | str], **settings: Any) -> list[Answer]:
-        """Answer several questions, as many at a time as `concurrency`; arguments as in `ask`."""
+        """Answer several questions, as many at a time as `concurrency`.
+
+        Args:
+            questions: Texts, or `Question`s.
+            **settings: As in `ask`.
+
+        Returns:
+            The answers in order.
+        """
         video = self.with_settings(**settings)
         check_reader(video._reader())
         return list(video.answer_many(zip(video.select_many(questions), questions, strict=True)))

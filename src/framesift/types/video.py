@@ -233,6 +233,9 @@ class VideoIndex:
         Args:
             path: Of the file.
 
+        Returns:
+            The index.
+
         Raises:
             InputError: The file can't be read, or contains something else.
         """
