@@ -76,7 +76,7 @@ def test_positions_count_24_a_second(tmp_path):
 
 def first_events(folder):
     item = load_dataset("longvideobench", folder).items[0]
-    return read_clip_events(item.subtitles, offset_s=item.subtitles_offset_s, duration_s=item.duration_s)[0]
+    return read_clip_events(item.subtitles, offset_s=item.subtitles_offset_s, duration_s=item.duration_s).events
 
 
 @pytest.mark.parametrize(

@@ -185,7 +185,7 @@ def _published_data(folder: Path) -> Iterator[FileUse]:
         dataset = load_dataset(name, root)
         for item in dataset.with_files(allow_missing=True).items:
             if isinstance(item.subtitles, Path):
-                read_clip_events(item.subtitles, offset_s=item.subtitles_offset_s, duration_s=item.duration_s)
+                read_clip_events(item.subtitles, offset_s=item.subtitles_offset_s, duration_s=item.duration_s or 60.0)
 
     asked = {"uid": "1", "question": "What?\n(A) this\n(B) that", "answer": "A", "question_type": ["x"]}
     asked |= {"time_reference": "00:10-00:12"}

@@ -50,9 +50,9 @@ def ordinal(number: int) -> str:
     return f"{number}{ending}"
 
 
-def quoted(text: str, length: int = 90) -> str:
-    """Text on one line in quotation marks, at most `length` characters of it."""
-    return f"“{shortened(text, length)}”"
+def quoted(text: str) -> str:
+    """Text on one line in quotation marks, at most 90 characters of it."""
+    return f"“{shortened(text, 90)}”"
 
 
 def shortened(text: str, length: int) -> str:

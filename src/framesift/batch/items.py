@@ -11,7 +11,7 @@ from framesift._utils.credentials import public_url
 from framesift._utils.records import FilePath, first_value, read_record
 from framesift.batch.listing import PATH_COLUMNS, SUBTITLE_COLUMNS, read_path, resolve
 from framesift.errors import InputError
-from framesift.text.finding import AUTO
+from framesift.text.finding import AUTO, FoundEvents
 from framesift.text.questions import QuestionRow, read_questions
 from framesift.text.subtitles import read_report
 from framesift.types import Event, Question, Window
@@ -82,19 +82,14 @@ def read_items(file: Path) -> Iterator[RunItem]:
         )
 
 
-def read_clip_events(
-    path: Path, *, offset_s: float, duration_s: float | None
-) -> tuple[tuple[Event, ...], tuple[str, ...]]:
-    """Read the events of a subtitle file that lie in a clip of its video, and the warnings about the file.
-
-    offset_s is added to the file's times.
-    """
+def read_clip_events(path: Path, *, offset_s: float, duration_s: float) -> FoundEvents:
+    """Read the events of a subtitle file that lie in a clip of its video. offset_s: added to the times of the file."""
     try:
         events, report = read_report(path, offset_s=offset_s, duration_s=duration_s)
     except InputError:
         # A clip without speech is not an error: all of the file's events then lie outside it.
         events, report = [], read_report(path)[1]
-    return tuple(events), report.warnings
+    return FoundEvents(tuple(events), (), (), duration_s, report.warnings)
 
 
 def _correct_option(row: QuestionRow, location: str) -> int | None:

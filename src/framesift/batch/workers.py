@@ -191,8 +191,7 @@ class QuestionWorker:
         if events is None:
             subtitles = files.enter_context(local_file(item.subtitles, progress))
             duration_s = probe(file).duration_s
-            found = read_clip_events(subtitles, offset_s=item.subtitles_offset_s, duration_s=duration_s)
-            events = FoundEvents(found[0], (), (), duration_s, found[1])
+            events = read_clip_events(subtitles, offset_s=item.subtitles_offset_s, duration_s=duration_s)
         return open_video(file, self.config, events=events, source=source, progress=progress)
 
     def _select(

@@ -98,15 +98,12 @@ class Exhibitor:
         """Prepare a video. subtitle_name: its subtitle file's name, if the document gives it."""
         from framesift.batch.items import read_clip_events
         from framesift.pipeline.video import open as open_video
-        from framesift.text.finding import FoundEvents
         from framesift.video.frames import probe
 
         file = self._subtitle_file(path, subtitle_name, clip_start_s)
         events = None
         if file is not None:
-            duration_s = probe(path).duration_s
-            found = read_clip_events(file, offset_s=-clip_start_s, duration_s=duration_s)
-            events = FoundEvents(found[0], (), (), duration_s, found[1])
+            events = read_clip_events(file, offset_s=-clip_start_s, duration_s=probe(path).duration_s)
         video = open_video(path, self.config, events=events)
         for warning in video.warnings:
             log.warning("%s: %s", path.name, warning)

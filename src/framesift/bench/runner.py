@@ -6,7 +6,7 @@ from pathlib import Path
 
 from framesift._utils.credentials import LOCAL
 from framesift.batch.executors import Execution
-from framesift.batch.executors.base import TaskEvent
+from framesift.batch.executors.base import OnEvent, TaskEvent
 from framesift.batch.items import RunItem
 from framesift.batch.runner import RunSummary, run_questions
 from framesift.batch.settings import ReaderSpec
@@ -39,7 +39,7 @@ def run_benchmark(
         [with_prompt(reader, dataset.name, times=plan.times) for reader in plan.readers],
         plan.config,
         folder,
-        Execution("inline", watch=None if progress is None else _ProgressAdapter(progress)),
+        Execution("inline", watch=None if progress is None else _watch_with(progress)),
         facts={
             "dataset": dataset.name,
             "data": dataset.fingerprint,
@@ -83,17 +83,15 @@ def with_prompt(spec: ReaderSpec, dataset: str, *, times: bool = True) -> Reader
     return replace(spec, options=options)
 
 
-class _ProgressAdapter:
-    """Reports the events of a run as the current step, rows done and rows in total."""
+def _watch_with(progress: Progress) -> OnEvent:
+    """Report the events of a run as the current step, rows done and rows in total."""
+    done = total = 0.0
 
-    def __init__(self, progress: Progress) -> None:
-        self._progress = progress
-        self._done = self._total = 0
+    def watch(event: TaskEvent) -> None:
+        nonlocal done, total
+        if event.kind == "moved":
+            is_answer = event.stage == QUESTIONS
+            done, total = (event.done, event.expected) if is_answer else (done, total)
+            progress("" if is_answer else event.stage, done, total)
 
-    def __call__(self, event: TaskEvent) -> None:
-        if event.kind != "moved":
-            return
-        step = event.stage
-        if event.stage == QUESTIONS:
-            self._done, self._total, step = int(event.done), int(event.expected), ""
-        self._progress(step, self._done, self._total)
+    return watch

@@ -35,13 +35,13 @@ PRODUCT_COLUMNS = 24
 KERNEL_ROWS = 4
 
 
-def unit_rows(values: ArrayLike, name: str, *, dim: int | None = None) -> Array:
+def unit_rows(values: ArrayLike, name: str) -> Array:
     """Validate `values` (n, D) and scale its rows to length 1.
 
     If all rows have length 1 ± UNIT_TOLERANCE they are returned unchanged, float32 or float64, without a copy;
     otherwise all are normalised in float64. The same numbers in either type therefore give the same rows.
     """
-    return _rows_and_lengths(values, name, dim)[0]
+    return _rows_and_lengths(values, name, None)[0]
 
 
 def _rows_and_lengths(values: ArrayLike, name: str, dim: int | None) -> tuple[Array, Array]:
