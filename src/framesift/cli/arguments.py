@@ -19,8 +19,8 @@ FILES = {"FILE", "VIDEO", "LIST|DIR|GLOB"}
 DIRECTORIES = {"DIR", "FOLDER"}
 MISSING = "the following arguments are required: "
 GLUED = "ignored explicit argument"
-# Groups and flags at the end of a command's help, in this order.
-LAST = {"output": 1, "model": 2, "all settings": 3, "commands": 4, "what": 4, "json": 1, "help": 2}
+# The place of groups and flags in the help of a command: 0 where none is given.
+PLACE = {"output": 1, "model": 2, "all settings": 3, "commands": -1, "what": -1, "json": 1, "help": 2}
 SETTINGS = [declared.name for record in RECORDS.values() for declared in fields(record)]
 
 
@@ -75,9 +75,9 @@ class Parser(argparse.ArgumentParser):
 
     def format_help(self) -> str:
         formatter = self._get_formatter()
-        for group in sorted(self._action_groups, key=lambda group: LAST.get(str(group.title), 0)):
+        for group in sorted(self._action_groups, key=lambda group: PLACE.get(str(group.title), 0)):
             formatter.start_section(group.title)
-            formatter.add_arguments(sorted(group._group_actions, key=lambda action: LAST.get(action.dest, 0)))
+            formatter.add_arguments(sorted(group._group_actions, key=lambda action: PLACE.get(action.dest, 0)))
             formatter.end_section()
         asked = [action for action in self._actions if not action.option_strings]
         words = [f"[{a.metavar}]" if a.nargs == "?" else str(a.metavar) for a in asked]
