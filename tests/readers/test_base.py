@@ -1,7 +1,6 @@
 """Readers by name, address or object, and the calls that ask them."""
 
 import threading
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -26,22 +25,6 @@ class Parrot:
 
     def answer(self, exhibit, question, text_mode="aligned"):
         return answer_from_reply(question, self.words, text_mode=text_mode)
-
-
-def test_ask_accepts_any_object_with_answer(exhibit, question):
-    assert ask(exhibit, question, reader=Parrot()).text == "The wind"
-
-
-def test_ask_accepts_a_question_as_text(exhibit):
-    assert ask(exhibit, "What is it?", reader=Parrot(words="A van.")).text == "A van."
-
-
-def test_ask_defaults_to_the_question_of_the_selection(exhibit, question):
-    from framesift.types import Basis
-
-    basis = Basis([0.0, 1.0], [0.0, 0.0], 2.0, question=question)
-    with_question = replace(exhibit, selection=replace(exhibit.selection, basis=basis))
-    assert ask(with_question, reader=Parrot()).letter == "B"
 
 
 def test_ask_without_any_question_is_an_error(exhibit):
