@@ -14,7 +14,6 @@ import av
 import av.container
 import av.error
 import numpy as np
-from av.stream import Disposition
 
 from framesift.errors import InputError
 from framesift.types.vectors import Array
@@ -25,6 +24,7 @@ from framesift.video.container import (
     StrPath,
     discard_other_streams,
     open_container,
+    players_choice,
     read_packets,
 )
 from framesift.video.timeline import read_timeline
@@ -152,10 +152,7 @@ def _video_shifts(path: StrPath, container: av.container.InputContainer) -> Cloc
 def _choose_stream(container: av.container.InputContainer, language: str | None) -> av.AudioStream | None:
     usable = [s for s in container.streams.audio if s.codec_context is not None]
     asked = [s for s in usable if language and (s.language or "")[:2].lower() == language[:2].lower()]
-    default = [s for s in usable if s.disposition & Disposition.default]
-    best = container.streams.best("audio")
-    choice = asked or default or usable
-    return next((s for s in choice if best is not None and s.index == best.index), choice[0] if choice else None)
+    return players_choice(asked or usable, container.streams.best("audio")) if usable else None
 
 
 def loudness(samples: Array) -> Array:

@@ -5,7 +5,7 @@ frames, which exact times and selective decoding rely on.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fractions import Fraction
@@ -106,6 +106,12 @@ def tag(stream: Stream, key: str) -> str:
     return stream.metadata.get(key, "").encode(errors="surrogateescape").decode(errors="replace")
 
 
+def players_choice(streams: Sequence[ChosenStream], best: Stream | None) -> ChosenStream:
+    """Return the stream a player would choose: of the default ones if there are any, FFmpeg's choice or the first."""
+    default = [stream for stream in streams if stream.disposition & Disposition.default] or streams
+    return next((stream for stream in default if best is not None and stream.index == best.index), default[0])
+
+
 def discard_other_streams(container: av.container.InputContainer, stream: Stream) -> None:
     """Discard the packets of all other streams."""
     for other in container.streams:
@@ -166,9 +172,7 @@ def _choose_stream(container: av.container.InputContainer, name: str) -> av.vide
             raise InputError(f"{name!r} has only a cover image or a video stream that can't be decoded; {EXPECTED}")
         what = "audio but no video stream" if container.streams.audio else "no video stream"
         raise InputError(f"{name!r} has {what}; {EXPECTED}")
-    default = [s for s in usable if s.disposition & Disposition.default] or usable
-    best = container.streams.best("video")
-    return next((s for s in default if best is not None and s.index == best.index), default[0])
+    return players_choice(usable, container.streams.best("video"))
 
 
 def _open_error(name: str) -> str:

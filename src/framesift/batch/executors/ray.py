@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+from framesift._utils.plugins import reason
 from framesift._utils.requirements import require
 from framesift.batch.executors.base import Executor, Limits, OnEvent, RunAborted, Task, TaskEvent, WorkerSpec
 from framesift.batch.executors.local import WorkerPool
@@ -49,10 +50,8 @@ class RayExecutor(Executor):
                 if not pending:
                     return
         except ray.exceptions.RayError as error:
-            reason = (str(error).splitlines() or [type(error).__name__])[0][:200]
-            raise FramesiftError(
-                f"the run on Ray was interrupted ({reason}); finished work is saved: run the command again"
-            ) from error
+            remedy = "finished work is saved: run the command again"
+            raise FramesiftError(f"the run on Ray was interrupted ({reason(error)}); {remedy}") from error
         finally:
             if started:
                 ray.shutdown()
@@ -150,5 +149,5 @@ def _connect(ray: Any, address: str | None) -> bool:
         )
     except (ConnectionError, RuntimeError, ValueError) as error:
         where = f"the Ray cluster at {address} can't be reached" if address else "Ray can't start here"
-        raise FramesiftError(f"{where} ({(str(error).splitlines() or ['no reason given'])[0]})") from error
+        raise FramesiftError(f"{where} ({reason(error)})") from error
     return True
