@@ -16,7 +16,9 @@ import tempfile
 from pathlib import Path
 
 RESULTS = Path(__file__).parent / "results"
-METHODS = "sift,gcr,text,vsi-lite,uniform,topk,mmr,bin-max,aks,bolt,q-frame,mdp3,wfs-sb,qca,adaptive-greedy,focus"
+METHODS = (
+    "sift,gcr,text,vsi-lite,uniform,topk,mmr,bin-max,aks,bolt,q-frame,mdp3,wfs-sb,qca,adaptive-greedy,omp,lddr,focus"
+)
 BUDGETS = (4, 8, 16)
 
 
