@@ -110,6 +110,15 @@ def test_evidence_is_scored_without_any_reader(tmp_path):
     assert table.rows[0][0].text == "gcr, 8 frames" and table.rows[0][1].text == "100.00"
 
 
+def test_method_with_one_setting_of_its_options_is_compared_with_the_others():
+    rows = [answers("bolt", options={"alpha": 2.5}, query="stem"), answers("uniform", query="stem+options")]
+    main, pairs = [table for table in make_tables(results(*rows)) if table.name.split("-")[0] in ("main", "pairs")]
+    assert [line[0].text for line in pairs.rows] == ["bolt alpha=2.5"]
+    labels = ["qwen + bolt alpha=2.5 (query stem)", "qwen + uniform (query stem+options)"]
+    assert [line[0].text for line in main.rows] == labels
+    assert {"query: stem", "query: stem+options"} <= set(main.notes)
+
+
 def test_settings_with_different_prompts_are_not_compared():
     made = make_tables(results(answers(), answers("uniform", prompt="bare")))
     assert not [table for table in made if table.name.startswith("pairs")]

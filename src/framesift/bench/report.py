@@ -101,8 +101,7 @@ def _described(table: ResultTable, title: str, rows: Sequence[Result], results: 
 def _layouts(all_rows: Sequence[Result], baseline: str) -> Iterator[tuple[str, Sequence[Result], TableLayout]]:
     """The title, the rows and the layout of every table."""
     answers = [row for row in all_rows if row.reader]
-    varied = layouts.several_variants(answers)
-    plain = [row for row in answers if not row.options or row.method not in varied]
+    plain = _plain(answers)
     if answers:
         # Sweeps and ablations have tables of their own, unless there is nothing else.
         yield "", plain or answers, layouts.main_table
@@ -114,7 +113,7 @@ def _layouts(all_rows: Sequence[Result], baseline: str) -> Iterator[tuple[str, S
         if len({row.text_mode for row in rows}) > 1:
             yield title, rows, layouts.text_modes_table
     for title, rows in _blocks(answers, "budget"):
-        unswept = [row for row in rows if not row.options or list(row.options) == [layouts.WITHOUT]]
+        unswept = _plain(rows, [layouts.WITHOUT])
         if len(layouts.by_variant(unswept)) > 1:
             yield title, unswept, layouts.pairs_table
         if any(row.categories for row in rows):
@@ -130,9 +129,15 @@ def _layouts(all_rows: Sequence[Result], baseline: str) -> Iterator[tuple[str, S
         yield title, rows, layouts.efficiency_table
 
 
+def _plain(rows: Sequence[Result], *also: list[str]) -> list[Result]:
+    """The rows of a method by its defaults, or by the one setting of its options. also: options of further rows."""
+    varied = layouts.several_variants(rows)
+    return [row for row in rows if list(row.options) in ([], *also) or row.method not in varied]
+
+
 def _plots(results: Results, tables: Iterable[ResultTable]) -> Iterator[PlotParts]:
     answers = [row for row in results.rows if row.reader]
-    for title, rows in _blocks([row for row in answers if not row.options]):
+    for title, rows in _blocks(_plain(answers)):
         if len({row.budget for row in rows}) > 1:
             panels = {"frames": plots.budget_lines(rows)}
             yield f"Budgets: {title}", describe(rows, results.runs), panels, partial(plots.draw_lines, scale="log")
