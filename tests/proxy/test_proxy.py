@@ -7,6 +7,7 @@ import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
 
 import httpx
 import openai
@@ -195,7 +196,7 @@ def test_waiting_client_may_have_an_answer_from_key_frames(proxy, upstream, gate
 
 def test_client_that_goes_away_ends_the_indexing(proxy, upstream, gate):
     with proxy.http.stream("POST", "/chat/completions", json=chat(BOAT, stream=True)):
-        until(lambda: proxy.videos.queue.jobs()[0].phase == "indexing")
+        until(lambda: [job.phase for job in proxy.videos.queue.jobs()] == ["indexing"])
     until(lambda: not proxy.videos.queue.jobs())
     assert upstream.chats == []
 
@@ -265,12 +266,14 @@ def test_error_of_the_upstream_passes_and_nothing_is_indexed_again(proxy, upstre
     assert proxy.post(chat(BOAT, words("Which boat?"))).status_code == 200
 
 
-def test_unreachable_upstream_is_a_502(proxy, upstream):
-    upstream.server_close()
-    upstream.shutdown()
-    for body in (chat(BOAT, words("Which boat?")), chat(words("Hello."))):
-        reply = proxy.post(body)
-        assert reply.status_code == 502 and "can't be reached" in reply.json()["error"]["message"]
+def test_unreachable_upstream_is_a_502(folder, tmp_path):
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))  # and does not listen
+        upstream = SimpleNamespace(url=f"http://127.0.0.1:{silent.getsockname()[1]}/v1")
+        with run_proxy(upstream, folder, tmp_path / "store") as proxy:
+            for body in (chat(BOAT, words("Which boat?")), chat(words("Hello."))):
+                reply = proxy.post(body)
+                assert reply.status_code == 502 and "can't be reached" in reply.json()["error"]["message"]
 
 
 @pytest.mark.parametrize("parts", [[BOAT], []])

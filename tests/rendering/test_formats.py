@@ -6,6 +6,7 @@ from dataclasses import replace
 import av
 import numpy as np
 import pytest
+from opentimelineio import adapters
 
 import framesift as fs
 from framesift.errors import InputError
@@ -15,6 +16,7 @@ from helpers.clips import make_clip
 from helpers.showcase import make_selection
 
 TITLE = "It ends <b>loudly</b> & soon."  # of the last moment
+OPTIONAL = "label-studio-sdk and fiftyone are no part of the extra dev"
 TIMES_S = (5.0, 9.0, 30.0)  # the first two are neighbours
 
 
@@ -72,7 +74,6 @@ def test_clips_of_several_videos_are_in_a_folder_each(both, tmp_path):
 
 @pytest.mark.parametrize("ending", ["edl", "otio", "fcpxml"])
 def test_cut_lists_open_in_opentimelineio(saved, video, ending):
-    adapters = pytest.importorskip("opentimelineio").adapters
     read = adapters.read_from_file(str(saved / f"moments.{ending}"))
     clips = list(read.find_clips())
     ranges = [clip.source_range for clip in clips]
@@ -106,7 +107,8 @@ def test_chapters_of_several_videos_are_a_file_each(both, tmp_path):
 
 
 def test_the_folder_is_a_data_set_of_hugging_face(saved, shown, tmp_path):
-    datasets = pytest.importorskip("datasets")
+    import datasets  # which takes seconds
+
     (row,) = datasets.load_dataset("imagefolder", data_dir=str(saved), cache_dir=str(tmp_path))["train"]
     assert row["question"] == shown.question.text and row["times_s"] == list(TIMES_S)
     assert row["reasons"] == [frame.reason for frame in shown.frames]
@@ -114,7 +116,7 @@ def test_the_folder_is_a_data_set_of_hugging_face(saved, shown, tmp_path):
 
 
 def test_label_studio_takes_the_moments_as_predictions(saved):
-    interface = pytest.importorskip("label_studio_sdk.label_interface").LabelInterface
+    interface = pytest.importorskip("label_studio_sdk.label_interface", reason=OPTIONAL).LabelInterface
     labelling = interface((saved / "label-studio.xml").read_text())
     (task,) = json.loads((saved / "label-studio.json").read_text())
     assert labelling.validate_task({"data": task["data"]})
@@ -122,7 +124,7 @@ def test_label_studio_takes_the_moments_as_predictions(saved):
 
 
 def test_fiftyone_reads_the_moments_as_temporal_labels(saved):
-    types = pytest.importorskip("fiftyone.types")
+    types = pytest.importorskip("fiftyone.types", reason=OPTIONAL)
     importer = types.FiftyOneTemporalDetectionDataset().get_dataset_importer_cls()(str(saved / "fiftyone"))
     with importer:
         ((path, _, label, _),) = importer
