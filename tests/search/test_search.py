@@ -287,7 +287,8 @@ def test_report_replaces_no_other_file(tmp_path):
 
 
 def test_the_export_has_a_row_per_candidate_with_its_text(tmp_path):
-    duckdb = pytest.importorskip("duckdb")
+    import duckdb  # else it writes at exit that it leaked what is never collected
+
     store = Store(tmp_path / "store")
     for k in range(2):
         save(store, k, blank=[3])
@@ -314,7 +315,7 @@ def test_an_export_replaces_no_file_by_accident(tmp_path, capsys):
 
 
 def test_lancedb_finds_what_the_scan_finds(tmp_path, monkeypatch):
-    pytest.importorskip("lancedb")
+    pytest.importorskip("lancedb", reason="lancedb is no part of the extra dev")
     from framesift.search import lance
 
     monkeypatch.setattr(lance, "INDEXED_ROWS", 2000)
