@@ -230,8 +230,7 @@ class QuestionWorker:
         text_s = (video.seconds["events"] + video.seconds["event_vectors"]) / sharing
         for own, exhibit in zip(by_item.values(), exhibits, strict=True):
             selection, seconds = exhibit.selection, {"score": score_s, "select": select_s}
-            looked_at = selection.trace.get("looked_at")
-            if looked_at == 0:  # a method that needs no index
+            if selection.looked_at == 0:  # a method that needs no index
                 seconds |= {"decode": 0.0, "features": 0.0}
             elif "index" in video.seconds:
                 seconds |= {"decode": video.seconds["index"] / sharing, "features": text_s}
@@ -240,7 +239,7 @@ class QuestionWorker:
                 "frame_numbers": exhibit.numbers,
                 "event_starts_s": tuple(slot.event.start_s for slot in selection.slots if slot.event is not None),
                 "candidates": int(selection.trace.get("candidates", len(video.index))),
-                "looked_at": int(looked_at or 0),
+                "looked_at": selection.looked_at,
                 "duration_s": exhibit.info.duration_s,
                 "frame_size": shrunk_size(exhibit.info.width, exhibit.info.height, choice.size),
                 "warnings": selection.warnings,

@@ -251,7 +251,7 @@ def _with_frames(rows: Sequence[Result], prepared: _PreparedSetVideo, choice: Se
             row,
             times_s=tuple(float(slot.time_s) for slot in selection.slots),
             event_starts_s=tuple(slot.event.start_s for slot in selection.slots if slot.event is not None),
-            looked_at=int(selection.trace.get("looked_at", 0) or 0),
+            looked_at=selection.looked_at,
             seconds={"select": seconds},
         )
         for row, selection in zip(rows, selections, strict=True)

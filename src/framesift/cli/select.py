@@ -393,7 +393,7 @@ def _print_comparison(exhibits: list["Exhibit"]) -> None:
         selection = exhibit.selection
         mean = sum(slot.relevance for slot in selection.slots) / len(selection)
         texts = sum(1 for frame in exhibit.frames if frame.text)
-        line = f"{len(selection):>6} {selection.trace.get('looked_at', ''):>10} {mean:>10.3f}"
+        line = f"{len(selection):>6} {selection.looked_at:>10} {mean:>10.3f}"
         line += f" {_largest_gap(exhibit):>10.1f} s {texts:>10}"
         print(f"{selection.method:<16} {line}  {len(set(first.indices) & set(selection.indices))}")
     print(flush=True)  # saving takes longer

@@ -237,6 +237,11 @@ class Selection:
         """Presentation times in seconds, ascending."""
         return [slot.time_s for slot in self.slots]
 
+    @property
+    def looked_at(self) -> int:
+        """How many candidates the method scored or looked at."""
+        return int(self.trace.get("looked_at", 0))
+
     def __len__(self) -> int:
         return len(self.slots)
 
