@@ -95,8 +95,7 @@ def add_commands(add: AddCommand) -> None:
     _add_evidence(part("evidence", _evidence, "score frames against annotated moments, without a reader", example))
     summary = "run everything on a small synthetic benchmark"
     selftest = part("selftest", _selftest, summary, "selftest", "the tables and the verdicts")
-    kept = "keep videos, indexes, results and report there"
-    selftest.group("output").add_argument("--out", metavar="DIR", help=kept)
+    selftest.group("output").add("--out", "DIR", "keep videos, indexes, results and report there")
 
 
 def _add_folders(group: Group, described: str) -> None:
@@ -145,7 +144,7 @@ def _add_evidence(command: Parser) -> None:
     asked.add("--selections", "FILE", "published frame lists; repeatable", action="append")
     rates = asked.add_mutually_exclusive_group()
     rates.add_argument(
-        "--fps", metavar="RATE", help="turns frame numbers into times (default: the video's)", type=float
+        "--fps", type=float, metavar="RATE", help="turns frame numbers into times (default: the video's)"
     )
     rates.add_argument("--fps-from", metavar="FILE", help="frames per second by video, or AKS's published frames")
     asked.add("--video", "FILE", "video whose frames stand for those of sets without any")

@@ -95,8 +95,8 @@ def add_commands(add: AddCommand) -> None:
 
     summary = "write the vectors, times and texts of all indexed videos as a Parquet file"
     export = add_one("export", _export, summary, "vectors.parquet")
-    export.group("output").add_argument("file", metavar="FILE.parquet", help="the file to write")
-    export.group("output").add_argument("--force", action="store_true", help="replace the file")
+    export.group("output").add("file", "FILE.parquet", "the file to write")
+    export.group("output").switch("--force", "replace the file")
     add_settings(export.group("what to write"), "encoder", "store")
     export.finish("print the number of rows as JSON")
 
