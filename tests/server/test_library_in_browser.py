@@ -177,7 +177,7 @@ def test_videos_stay_in_view_beside_what_was_found(shared_server, visit):
     hits = [hit | {"time_s": float(k)} for k in range(24)]
     tab.page.route("**/api/search?*", lambda route: route.fulfill(json=hits))
     tab.page.goto(f"{shared_server.url}/?find=wind")
-    found, more = tab.page.locator("#moments li:visible"), tab.page.locator("#all-moments")
+    found, more = tab.page.locator(".hits li:visible"), tab.page.locator("#all-moments")
     assert tab.settles(lambda: found.count() == 6 and tab.page.locator("#video-list h3").count() == 3)
     title = tab.page.locator("#videos-title")
     assert tab.settles(lambda: title.bounding_box()["y"] < tab.page.viewport_size["height"])
@@ -191,8 +191,23 @@ def test_videos_stay_in_view_beside_what_was_found(shared_server, visit):
 def test_search_that_nothing_matches_is_reported(shared_server, visit):
     tab = visit(shared_server, "/?find=giraffe+soup")
     note, weak = tab.page.locator("#search-note"), tab.page.locator("#moments").get_by_text("weak match")
-    assert tab.settles(lambda: note.is_visible() and weak.count() == tab.page.locator("#moments li").count() > 0)
+    assert tab.settles(lambda: note.is_visible() and weak.count() == tab.page.locator(".hits li").count() > 0)
     assert note.text_content() == NOTHING_MATCHES
     tab.page.fill("#search-text", "wind")
     tab.page.press("#search-text", "Enter")
-    assert tab.settles(lambda: note.is_hidden() and "wind" in tab.page.locator("#moments li").first.text_content())
+    assert tab.settles(lambda: note.is_hidden() and "wind" in tab.page.locator(".hits li").first.text_content())
+
+
+def test_image_finds_frames_like_it_and_a_slider_hides_the_weak(shared_server, visit):
+    first = shared_server.get("/api/search", params={"text": "boat", "limit": 1}).json()[0]
+    tab = visit(shared_server)
+    assert tab.settles(tab.page.locator("#search-box").is_visible)
+    image = {"name": "red.jpg", "mimeType": "image/jpeg", "buffer": shared_server.get(first["image"]).content}
+    tab.page.set_input_files("#search-image", image)
+    tab.shows_text("#search-status", "0 moments like red.jpg, best first; 2 weaker hidden")
+    tab.page.locator("#least").fill("0")
+    hits = tab.page.locator(".hits li")
+    assert tab.settles(lambda: hits.get_by_text("weak match").count() == hits.count() == 2)
+    hits.first.get_by_text("More like this").click()
+    tab.shows_text("#search-status", "like the frame at 0:00:")
+    assert tab.settles(lambda: "like=" in tab.page.url)

@@ -253,3 +253,32 @@ def test_window_is_typed_shown_on_the_timeline_and_kept_in_the_address(boat):
     boat.page.locator("#to").blur()
     assert boat.settles(lambda: boat.page.input_value("#to") == "0:00:05")
     assert boat.complaints == []
+
+
+def test_frames_like_one_are_stretches_of_this_video_or_all_and_play(boat):
+    card = boat.page.locator(".card").first
+    card.get_by_text("More like this").click()
+    boat.shows_text("#search-status", "like the frame at 0:00:")
+    boat.page.locator("#least").fill("0")
+    hits = boat.page.locator(".hits li")
+    assert boat.settles(lambda: hits.count() > 0)
+    hits.first.locator("h4 a").click()
+    assert boat.settles(lambda: boat.at_s() > 0 and "/video/" in boat.page.url)
+    with boat.page.expect_request("**/api/search?*") as sent:
+        boat.page.select_option("#found select", label="all videos")
+    assert "video=" not in sent.value.url
+    boat.page.click("#close-search")
+    assert boat.settles(lambda: boat.page.locator("#found").is_hidden())
+    assert boat.page.evaluate("document.activeElement.textContent") == "More like this"
+
+
+def test_clip_of_a_frame_is_downloaded_and_its_link_copied(open_boat):
+    tab = open_boat(permissions=["clipboard-read", "clipboard-write"])
+    actions = tab.page.locator(".card").first.locator(".actions")
+    with tab.page.expect_download() as waiting:
+        actions.get_by_text("Clip").click()
+    assert waiting.value.suggested_filename == "boat-9-15.mp4"
+    actions.get_by_text("Copy link").click()
+    assert tab.settles(lambda: actions.get_by_text("Copied").count() == 1)
+    tab.page.goto(tab.page.evaluate("navigator.clipboard.readText()"))
+    assert tab.settles(lambda: 9 <= tab.at_s() <= 12)

@@ -23,6 +23,7 @@ from framesift.readers.prompts import OVERLAY_OF
 from framesift.readers.stopping import StopEvent, stop_requests_with
 from framesift.rendering.exhibit import Exhibit
 from framesift.rendering.export import save, zip_directory
+from framesift.rendering.formats.base import part_around
 from framesift.rendering.reasons import explain
 from framesift.rendering.report.view import view_of
 from framesift.rendering.thumbnails import ReportImages
@@ -122,6 +123,7 @@ class Answering:
             lane["seconds"] = seconds
             for row, slot in zip(lane["frames"], selection.slots, strict=True):
                 row["words"] = "" if slot.event is None else slot.event.text
+                row["start_s"], row["end_s"] = part_around(slot.time_s, slot.event)
         view["warnings"] = [warning for warning in view["warnings"] if warning != selected.partial]
         return view | {"video": video.id, "duration_s": facts.duration_s, "partial": selected.partial}
 

@@ -15,6 +15,15 @@ TEXT_REACH_S = 15.0  # how far a moment extends to hold the whole text of its fr
 APART_S = 1.0  # nearer moments join
 
 
+def part_around(time_s: float, event: Event | None) -> tuple[float, float]:
+    """The start and end of the moment around a selected frame, which may reach beyond the video."""
+    start_s, end_s = time_s - AROUND_S, time_s + AROUND_S
+    if event is not None:
+        start_s = min(start_s, max(event.start_s, time_s - TEXT_REACH_S))
+        end_s = max(end_s, min(event.end_s, time_s + TEXT_REACH_S))
+    return start_s, end_s
+
+
 @dataclass(frozen=True)
 class Export:
     """A selection, and the folder that gets its files. row: the question's own row in its data set."""
@@ -32,11 +41,8 @@ class Export:
         """The moments around the frames, in order of time: neighbouring ones are one."""
         found: list[Moment] = []
         for frame in self.exhibit.frames:
-            video, own_s = self.exhibit.place(frame.time_s)
-            start_s, end_s, event = own_s - AROUND_S, own_s + AROUND_S, frame.slot.event
-            if event is not None:
-                start_s = min(start_s, max(event.start_s - video.start_s, own_s - TEXT_REACH_S))
-                end_s = max(end_s, min(event.end_s - video.start_s, own_s + TEXT_REACH_S))
+            video, _ = self.exhibit.place(frame.time_s)
+            start_s, end_s = (at_s - video.start_s for at_s in part_around(frame.time_s, frame.slot.event))
             start_s, end_s = max(0.0, start_s), min(video.info.duration_s, end_s)
             last = found[-1] if found else None
             if last is not None and last.video is video and start_s <= last.end_s + APART_S:

@@ -1,5 +1,6 @@
 // The selected frames as cards, one lane per method, each with its reasons.
 import { counted, el, redraw } from "./common.js";
+import { momentActions } from "./moments.js";
 import { clock, markerPath, roleName, svgElement } from "./shared.js";
 
 export function rolePill(role) {
@@ -61,7 +62,7 @@ function reasons(frame, also, onPlay) {
   return el("details", { className: "reasons", ontoggle }, summary());
 }
 
-function card(frame, also, { textMode, onPlay }) {
+function card(frame, also, { video, textMode, onPlay, onLike }) {
   const name = `frame ${frame.number}, ${roleName(frame.role)}${frame.damaged ? ", damaged" : ""}`;
   // Text that is on the frame is not repeated below it.
   const isQuoted = frame.role === "ground"; // by its reason
@@ -92,11 +93,12 @@ function card(frame, also, { textMode, onPlay }) {
       el("span", { className: "reason", dir: "auto" }, frame.why[0] ?? ""),
       also ? el("span", { className: "also" }, `also selected by ${also}`) : "",
     ),
+    el("p", { className: "actions" }, momentActions(video, frame, onLike)),
     reasons(frame, also, onPlay),
   );
 }
 
-/** Draw all lanes side by side. options: order ("strength" or "time"), textMode, onPlay(time_s, url, id). */
+/** Draw all lanes side by side. options: video, order ("strength" or "time"), textMode, onPlay(time_s, url, id), onLike. */
 export function drawLanes(box, lanes, options) {
   const methodsOf = new Map();
   for (const lane of lanes)

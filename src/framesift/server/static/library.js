@@ -19,7 +19,7 @@ import {
   videoFor,
 } from "./common.js";
 import { isOpen, jobRow, progressText } from "./jobs.js";
-import { setUpSearch } from "./search.js";
+import { searchImage, setUpSearch } from "./search.js";
 import { lengthText } from "./shared.js";
 import { watchJobs } from "./stream.js";
 
@@ -304,7 +304,8 @@ addEventListener("dragleave", (event) => event.relatedTarget === null && zone.cl
 addEventListener("drop", (event) => {
   event.preventDefault();
   zone.classList.remove("over");
-  if (event.dataTransfer?.files.length) uploadAll([...event.dataTransfer.files]);
+  const files = [...(event.dataTransfer?.files ?? [])];
+  if (files.length && !searchImage(files)) uploadAll(files);
 });
 
 refresh();

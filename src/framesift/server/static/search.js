@@ -1,62 +1,27 @@
-// Search in all videos of the library: moments with thumbnails, each a link into its video with the words searched for.
-import { counted, el, find, get, redraw } from "./common.js";
-import { clock } from "./shared.js";
+// Search in all videos of the library: by words, by an image, or by a frame that was found.
+import { find } from "./common.js";
+import { Moments } from "./moments.js";
 
-let running = null; // AbortController of the running search
-
-function moment({ video, name, time_s, image: url, event, stands_out }, words) {
-  const image = el("img", { src: url, alt: "", loading: "lazy", onerror: (one) => one.target.remove() });
-  const address = `/video/${video}?${new URLSearchParams({ t: time_s.toFixed(1), find: words })}`;
-  return el(
-    "li",
-    { key: `${video} ${time_s}`, className: "video-card" },
-    el("div", { className: "thumb" }, image),
-    el(
-      "div",
-      { className: "about" },
-      el("h3", { title: name }, el("a", { href: address }, el("bdi", {}, name))),
-      el("p", { className: "fine" }, clock(time_s) + (stands_out ? "" : " · weak match")),
-      event ? el("p", { className: "fine quote", dir: "auto" }, `\u201c${event.text}\u201d`) : "",
-    ),
-  );
+/** Keep what is searched for in the address, which can be shared; an image can't be. */
+function keep(query) {
+  const { text, like, at_s } = query ?? {};
+  const kept = text ? { find: text } : like ? { like, at: at_s } : {};
+  history.replaceState(null, "", `${location.pathname}?${new URLSearchParams(kept)}`.replace(/\?$/, ""));
+  if (!text) find("search-text").value = "";
 }
+const moments = new Moments({ onShown: keep });
+moments.opener = find("search-text");
 
-/** Show all moments, or as many as page.css leaves, so that the videos below stay in view. */
-function showAll(all) {
-  const moments = [...find("moments").children];
-  find("moments").classList.toggle("few", !all);
-  find("all-moments").hidden = !all && moments.every((one) => one.checkVisibility());
-  find("all-moments").textContent = all ? "Show fewer" : `Show all ${moments.length}`;
-  find("all-moments").setAttribute("aria-expanded", all);
-}
-
-/** isSubmitted: by the form, whose results are scrolled into view. */
-async function search(isSubmitted = false) {
+function search(isSubmitted = false) {
   const text = find("search-text").value.trim();
-  running?.abort();
-  history.replaceState(null, "", text ? `?find=${encodeURIComponent(text)}` : location.pathname);
-  find("search-note").hidden = true;
-  find("found").hidden = !text;
-  if (!text) {
-    redraw(find("moments"));
-    return;
-  }
-  running = new AbortController();
-  const status = find("search-status");
-  status.textContent = "Searching …";
-  try {
-    const query = new URLSearchParams({ text, by: find("search-by").value });
-    const moments = await get(`/api/search?${query}`, { signal: running.signal });
-    redraw(find("moments"), ...moments.map((one) => moment(one, text)));
-    showAll(false);
-    find("search-note").hidden = !moments.length || moments.some(({ stands_out }) => stands_out);
-    status.textContent = moments.length
-      ? `${counted(moments.length, "moment")}, best first`
-      : "Nothing was found: no indexed video has such text or frames.";
-    if (isSubmitted) find("found").scrollIntoView({ block: "nearest" });
-  } catch (error) {
-    if (error.name !== "AbortError") status.textContent = error.message;
-  }
+  moments.search(text ? { text, by: find("search-by").value } : null, isSubmitted);
+}
+
+/** Search for an image if the files are one; whether they are. */
+export function searchImage(files) {
+  const isImage = files.length === 1 && files[0].type.startsWith("image/") && !find("search-box").hidden;
+  if (isImage) moments.search({ file: files[0] }, true);
+  return isImage;
 }
 
 export function setUpSearch() {
@@ -64,19 +29,19 @@ export function setUpSearch() {
     event.preventDefault();
     search(true);
   });
-  find("search-by").addEventListener("change", () => search());
+  find("search-by").addEventListener("change", () => moments.query?.text && search());
   find("search-text").addEventListener("search", () => find("search-text").value || search()); // emptied by its button
-  find("all-moments").addEventListener("click", () => showAll(find("moments").classList.contains("few")));
-  find("close-search").addEventListener("click", () => {
-    find("search-text").value = "";
-    search();
-    find("search-text").focus({ preventScroll: true });
+  find("search-image").addEventListener("change", ({ target }) => {
+    searchImage([...target.files]);
+    target.value = ""; // so that the same file can be chosen again
   });
   document.addEventListener("keydown", (event) => {
     if (event.key !== "/" || event.target.closest?.("input, textarea, select")) return;
     event.preventDefault();
     find("search-text").focus();
   });
-  find("search-text").value = new URLSearchParams(location.search).get("find") ?? "";
+  const query = new URLSearchParams(location.search);
+  find("search-text").value = query.get("find") ?? "";
   if (find("search-text").value) search();
+  else if (query.get("like")) moments.like(query.get("like"), query.get("at") ?? 0);
 }

@@ -6,6 +6,7 @@ import { download } from "./export.js";
 import { QuestionHistory } from "./history.js";
 import { isOpen, progressText } from "./jobs.js";
 import { setUpKeys } from "./keys.js";
+import { Moments } from "./moments.js";
 import { Player } from "./player.js";
 import { hasModel, setUpReaders } from "./readers.js";
 import { drawAroundFrames, lanesOf, openLegend, scrollToResult } from "./result.js";
@@ -49,6 +50,12 @@ function play(time_s, imageUrl, frame) {
   timeline?.mark(pickedFrame);
   highlightCard(find("lanes"), pickedFrame);
   player.play(time_s, imageUrl ?? imageNear(time_s).url);
+}
+
+const moments = new Moments({ own: id, onPlay: play });
+function showLike(time_s) {
+  moments.opener = document.activeElement;
+  moments.like(id, time_s);
 }
 
 // ---- state of the video
@@ -223,6 +230,8 @@ function draw() {
 
 function drawCards() {
   drawLanes(find("lanes"), view.lanes, {
+    video: id,
+    onLike: (_, time_s) => showLike(time_s),
     textMode: shownRequest.text_mode,
     order: find("order").value,
     onPlay: play,
