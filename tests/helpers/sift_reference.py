@@ -1,6 +1,7 @@
 """sift written out literally: every rule as docs/sift.md states it, in plain Python, without any shortcut."""
 
 import math
+from itertools import pairwise
 
 from helpers.gcr_reference import TIE_TOLERANCE, dot, first_best, min_max, ranked, unit
 from helpers.selector_references import frames_of
@@ -35,22 +36,39 @@ def sift_reference(case, lexical, options):
         unrelated = percentile(text, 0.1)
         away = [(c - unrelated) / max(1 - unrelated, TIE_TOLERANCE) for c in text]
         away = [a + o["lexical"] * shared for a, shared in zip(away, lexical, strict=True)]
+        above = [max(away[k], 0) for k in by_start]
+        near = [math.exp(-abs(middles[a] - middles[b]) / o["width_s"]) for a, b in pairwise(by_start)]
+        before, after = (
+            [a * b for a, b in zip(above, near, strict=False)],
+            [a * b for a, b in zip(above[1:], near, strict=True)],
+        )
+        for k, sides in zip(by_start, zip([0.0, *before], [*after, 0.0], strict=True), strict=True):
+            away[k] += o["beside"] * max(sides)
         base = percentile(away, 0.1)
         stand_out = max(away) - base
-        growing = o["max_share"] * max(stand_out - o["low"], 0.0) / max(o["high"] - o["low"], TIE_TOLERANCE)
-        share = o["max_share"] if stand_out >= o["high"] else growing
+        above_chance = stand_out - o["chance"] * math.log2(1 + len(away))
+        growing = o["max_share"] * max(above_chance - o["low"], 0.0) / max(o["high"] - o["low"], TIE_TOLERANCE)
+        share = o["max_share"] if above_chance >= o["high"] else growing
         quota = min(math.floor(share * budget + TIE_TOLERANCE), size)
         score = min_max(away)
         standing_out = [k for k in by_start if away[k] - base >= o["floor"] * stand_out - TIE_TOLERANCE]
     shown: dict[int, int] = {}
-    taken: list[float] = []
+    texts = [unit(vector) for vector in case.event_vectors.tolist()]
+    alike = sum(dot(a, b) for a in texts for b in texts) / len(texts) ** 2 if texts else 0.0
+
+    def worth(k):
+        near = nearness(middles[k], [middles[z] for z in shown.values()], o["width_s"])
+        repeated = max(
+            ((dot(texts[k], texts[z]) - alike) / max(1 - alike, TIE_TOLERANCE) for z in shown.values()), default=0
+        )
+        return score[k] - o["event_weight"] * near - o["repeat_weight"] * max(repeated, 0)
+
     pending = list(standing_out)
     while pending and len(shown) < quota:
-        event = first_best(pending, lambda k: score[k] - o["event_weight"] * nearness(middles[k], taken, o["width_s"]))
+        event = first_best(pending, worth)
         pending.remove(event)
         if free := [i for i in inside_of[event] if i not in shown]:
             shown[first_best(free, lambda i: cosines[i])] = event
-            taken.append(middles[event])
     words = list(shown)
     chosen = list(words)
     pictures: list[int] = []

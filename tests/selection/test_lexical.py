@@ -9,18 +9,21 @@ from hypothesis import strategies as st
 from framesift.selection.lexical import EventWords, quoting
 
 
-def test_scores_are_bm25_as_published():
+def test_scores_are_bm25_without_a_discount_of_long_texts():
     texts = ["red boat", "red red car in the rain", "a house"]
     score = EventWords(texts).scores("Is the boat red?")
-    lengths, mean = [2, 4, 1], 7 / 3  # without "in", "the" and "a"
 
-    def part(count, length, weight):
-        return weight * count * 2.2 / (count + 1.2 * (0.25 + 0.75 * length / mean))
+    def part(count, weight):
+        return weight * count * 2.2 / (count + 1.2)
 
     boat, red = math.log(1 + 2.5 / 1.5), math.log(1 + 1.5 / 2.5)
-    expected = [part(1, 2, boat) + part(1, 2, red), part(2, 4, red), 0.0]
+    expected = [part(1, boat) + part(1, red), part(2, red), 0.0]
     np.testing.assert_allclose(score, np.array(expected) / (boat + red))
-    assert len(score) == len(lengths)
+
+
+def test_a_speakers_name_counts_less_than_the_name_in_a_sentence():
+    scores = EventWords(["Tom: Run!", "Anna: There is Tom!", "Anna: Run!"]).scores("What does Tom do?")
+    assert scores[1] > scores[0] > scores[2] == 0
 
 
 def test_inflected_forms_match():

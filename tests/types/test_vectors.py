@@ -126,7 +126,7 @@ def test_merge_ties_preserves_values_and_order(values):
 
 def test_part_shares_the_memory_of_the_whole():
     whole = UnitRows(np.eye(5, dtype=np.float32))
-    part = whole.part(1, 4)
+    part = whole[1:4]
     assert len(part) == 3 and part.dim == 5
     assert np.shares_memory(part.rows, whole.rows) and np.shares_memory(part.float32_rows, whole.float32_rows)
     assert part.step_distances.tolist() == UnitRows(whole.rows[1:4]).step_distances.tolist()

@@ -65,8 +65,11 @@ class Encoders:
 
     def score_events(self, texts: Sequence[str], events: Sequence[Event]) -> Array:
         """(K, E) cosines of texts and events."""
-        rows = encode_long_texts(self.text, texts)
-        return rows.astype(np.float64) @ cached_text_vectors(self.text, [e.text for e in events], self.store).T
+        return encode_long_texts(self.text, texts).astype(np.float64) @ self.text_vectors(events).T
+
+    def text_vectors(self, events: Sequence[Event]) -> Array:
+        """(E, D) the events' vectors by the encoder of text."""
+        return cached_text_vectors(self.text, [event.text for event in events], self.store)
 
 
 def with_chance(video: VideoData, selection: Selection, *, is_partial: bool = False) -> Selection:

@@ -518,7 +518,7 @@ def _select(
     texts = [question.compared(settings.query) for question in asked]
     event_scores, event_features = None, encoders.own_vectors(video)
     if video.events and settings.event_encoder is not None:
-        event_scores = encoders.score_events(texts, video.events)
+        event_scores, event_features = encoders.score_events(texts, video.events), encoders.text_vectors(video.events)
     elif video.events and event_features is None:
         event_features = encoders.encode_events(video.events)
     return select_from_vectors(

@@ -49,11 +49,10 @@ def select_from_vectors(
 ) -> list[Selection]:
     """Select frames for each question: the same result as one `select_frames` per question, in less time.
 
-    queries (Q, D): the questions' text vectors. event_features (E, D): those of the events, or event_scores (Q, E) in
-    their place. visual_demand: "rules", a number, or a function of the question's stem. query_text: of which these
-    are the vectors. method and options: as in
-    `select_frames`. blank_frames: "skip" leaves out the candidates that show nothing, "keep" does not. lookups (one per
-    question): for selectors that look at frames, detect or ask. windows (one per question): the part of the video to
+    queries (Q, D): the questions' text vectors. event_features (E, D): those of the events. event_scores (Q, E): in
+    place of their cosines; the features may then be of another encoder. visual_demand: "rules", a number, or a function
+    of the question's stem. query_text: of which these are the vectors. method and options: as in `select_frames`.
+    blank_frames: "skip" leaves out the candidates that show nothing, "keep" does not. lookups (one per question): for selectors that look at frames, detect or ask. windows (one per question): the part of the video to
     consider, None for all of it; candidates and events outside take no part in any score. The selections' warnings are
     the index's, and one for each text that is shown far from its own time.
     """
@@ -70,10 +69,12 @@ def select_from_vectors(
     needs = get_selector(method).needs
     texts = UnitRows(queries, "queries", dim=vectors.dim).exact()
     relevance = np.ascontiguousarray(vectors.products(texts).T)
-    event_relevance = event_scores
-    if event_relevance is None and event_features is not None and len(events):
-        features = UnitRows(event_features, "event_features", dim=vectors.dim)
-        event_relevance = np.ascontiguousarray(features.products(texts).T)
+    event_relevance, features = event_scores, None
+    if event_features is not None and len(events):
+        dim = vectors.dim if event_scores is None else None
+        features = UnitRows(event_features, "event_features", dim=dim)
+        if event_relevance is None:
+            event_relevance = np.ascontiguousarray(features.products(texts).T)
     damaged = tuple(np.flatnonzero(index.is_damaged).tolist())
     parts = {}
     selections = []
@@ -87,6 +88,7 @@ def select_from_vectors(
             duration_s=part.end_s,
             query=texts[k],
             events=part.events,
+            event_features=part.of_events(features),
             visual_demand=resolve_demand(visual_demand, question.text),
             event_scores=None if event_relevance is None else event_relevance[k][part.inside],
             lexical_scores=part.words.scores(question.compared(query_text)) if "words" in needs else None,
@@ -148,10 +150,18 @@ class _VideoPart:
         if self._is_blank.all():
             self._note, self._is_blank = "every candidate is blank: none was skipped", np.zeros_like(self._is_blank)
         self._vectors: dict[bytes, UnitRows] = {}  # by the indices of their rows
+        self._event_rows: UnitRows | None = None
 
     @cached_property
     def words(self) -> EventWords:
         return EventWords([event.text for event in self.events])
+
+    def of_events(self, features: UnitRows | None) -> UnitRows | None:
+        """Of the vectors of all events, those of the part; questions share what is derived from them."""
+        if self._event_rows is None and features is not None:
+            is_whole = len(self.inside) == len(features)
+            self._event_rows = features if is_whole else features[np.array(self.inside, dtype=int)]
+        return self._event_rows
 
     def select(
         self,

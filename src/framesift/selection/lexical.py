@@ -9,9 +9,11 @@ import numpy as np
 
 from framesift.types import Array
 
-# The usual parameters: how soon repeated words stop counting, and how much long texts are discounted.
+# How soon repeated words stop counting. Long events are not discounted: in speech they are those that say something.
 SATURATION = 1.2
-LENGTH_DISCOUNT = 0.75
+
+# What a word of a speaker's label counts: in "Tom: Run!", Tom is not what is said.
+LABEL_WEIGHT = 0.5
 
 # Inflected forms mostly share their first letters, in many languages.
 STEM_LENGTH = 6
@@ -25,6 +27,7 @@ _FUNCTION_WORDS = (
 STOP_WORDS = frozenset(_FUNCTION_WORDS.split())
 
 _WORD = re.compile(r"[^\W_]+")
+_LABEL = re.compile(r"[^:\n]{1,40}:\s|")
 # Scripts written without spaces between words.
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 
@@ -33,26 +36,26 @@ class EventWords:
     """The words of a video's events, counted once for any number of questions."""
 
     def __init__(self, texts: Sequence[str]) -> None:
-        self._counts: list[dict[str, int]] = []
+        self._counts: list[dict[str, float]] = []
         for text in texts:
-            counts: dict[str, int] = {}
-            for term in content_terms(text):
-                counts[term] = counts.get(term, 0) + 1
+            counts: dict[str, float] = {}
+            label = _LABEL.match(text)
+            start = label.end() if label else 0
+            for part, weight in ((text[:start], LABEL_WEIGHT), (text[start:], 1.0)):
+                for term in content_terms(part):
+                    counts[term] = counts.get(term, 0.0) + weight
             self._counts.append(counts)
-        self._lengths = np.array([sum(counts.values()) for counts in self._counts], dtype=np.float64)
 
     def scores(self, question: str) -> Array:
         """(E,) BM25 of each event for the question, from 0 to about 1: as a share of the question's total weight."""
         terms = list(dict.fromkeys(content_terms(question)))
         events = len(self._counts)
-        if not terms or not self._lengths.any():
+        if not terms or not any(self._counts):
             return np.zeros(events)
         counts = np.array([[found.get(term, 0) for term in terms] for found in self._counts], dtype=np.float64)
         containing = (counts > 0).sum(axis=0)
         weights = np.log1p((events - containing + 0.5) / (containing + 0.5))
-        relative = self._lengths / self._lengths.mean()
-        discount = SATURATION * (1.0 - LENGTH_DISCOUNT + LENGTH_DISCOUNT * relative[:, None])
-        shares: Array = (counts / (counts + discount) * weights).sum(axis=1) * (SATURATION + 1.0) / weights.sum()
+        shares: Array = (counts / (counts + SATURATION) * weights).sum(axis=1) * (SATURATION + 1.0) / weights.sum()
         return shares
 
 

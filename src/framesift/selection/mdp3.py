@@ -45,7 +45,7 @@ def mdp3(
     table = FrameCountTable(size)
     if size < len(vectors):
         for start in range(0, len(vectors), length):
-            segment = vectors.part(start, min(start + length, len(vectors)))
+            segment = vectors[start : start + length]
             last = [int(k) for k in np.unique(table.last[table.last >= 0])]
             across = kernel(segment.products(vectors.exact(np.array(last, dtype=int)))).T
             of_segment = log_relevance[start : start + length]

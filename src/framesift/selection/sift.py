@@ -4,11 +4,13 @@ One rule chooses both. Greedily, x maximises
 
     score(x) − weight · exp(−(seconds from x to the nearest one chosen before) / 8)
 
-with scores scaled to [0, 1] per video. Events come first: how far the best of them stands out from the video's text
-decides their share of the budget. Frames fill the rest, where those chosen for their words weigh less; near-duplicates
-of a chosen frame come last. benchmarks/results/sift.md gives the measurement behind every constant.
+with scores scaled to [0, 1] per video. Events come first, and one that repeats a chosen one is worth less; how far the
+best of them stands out from the video's text decides their share of the budget. Frames fill the rest, where those
+chosen for their words weigh less; near-duplicates of a chosen frame come last. benchmarks/results/sift.md gives the
+measurement behind every constant.
 """
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,13 +20,14 @@ import numpy as np
 from framesift.selection.gcr.ground import ANCHORED, NO_FREE_FRAME, NOT_REACHED, event_frame_ranges
 from framesift.selection.scores import Ranking, min_max
 from framesift.selection.selector import Amount, Finite, Flag, Positive, Share, check_fields, check_number, selector
-from framesift.selection.spread import Choice, DuplicateFilter, Spread
+from framesift.selection.spread import Choice, DuplicateFilter, Repetition, Spread
 from framesift.selection.trace import ContextRow, CoverTrace, GroundTrace, SiftEventRow, event_columns, rows_of
 from framesift.types import CandidateIndex, Evidence, Role, Selection
 from framesift.types.selection import make_slots
 from framesift.types.vectors import TIE_TOLERANCE, Array
 
 UNRELATED_PERCENTILE = 10.0  # of the events' scores: taken as that of a text unrelated to the question
+COMPARED = 8  # leading events compared at once with those chosen
 CARRIED = "on a frame selected for its picture"
 BELOW_FLOOR = "does not stand out"
 
@@ -34,22 +37,26 @@ class SiftConfig:
     """The options of sift.
 
     width_s: of the temporal kernel. frame_weight, event_weight: of nearness in time against the score; 0 for none.
-    words_weight: of a frame's nearness to one chosen for its words, which may show something else.
-    duplicate: where near-duplicates begin, as a share of the way from the mean cosine of this video's frames to 1; 1
-    for no such rule. lexical: weight of shared words beside the cosine. low, high: how far the best event stands out
-    when events get none of the budget, and when they get max_share of it. floor: events that stand out less than this
-    share of what the best one does get no frame of their own. carry: whether frames selected for their
-    picture show the words of an event they lie in.
+    words_weight: of a frame's nearness to one chosen for its words, which may show something else. repeat_weight: of
+    what an event's text repeats of one chosen before. duplicate: where near-duplicates begin, as a share of the way
+    from the mean cosine of this video's frames to 1; 1 for no such rule. lexical: weight of shared words beside the
+    cosine. beside: of the better score of the events before and after, by nearness in time. low, high: how far the best
+    of E events stands out when events get none of the budget, and when they get max_share of it; chance · log2(1 + E)
+    is added to both. floor: events that stand out less than this share of what the best one does get no frame of their
+    own. carry: whether frames selected for their picture show the words of an event they lie in.
     """
 
     width_s: Positive = 8.0
     frame_weight: Amount = 2.0
-    event_weight: Amount = 1.0
+    event_weight: Amount = 0.5
     words_weight: Amount = 0.5
+    repeat_weight: Amount = 0.4
     duplicate: Share = 0.75
-    lexical: Amount = 0.3
-    low: Finite = 0.25
-    high: Finite = 0.4
+    lexical: Amount = 0.6
+    beside: Amount = 0.4
+    chance: Amount = 0.02
+    low: Finite = 0.12
+    high: Finite = 0.25
     max_share: Share = 0.75
     floor: Share = 0.2
     carry: Flag = True
@@ -58,11 +65,15 @@ class SiftConfig:
         check_fields(self)
         check_number("high", self.high, low=self.low)
 
-    def share(self, stand_out: float) -> float:
-        """The events' share of the budget: 0 up to `low`, growing evenly to max_share at `high`."""
-        if stand_out >= self.high:
+    def share(self, stand_out: float, events: int) -> float:
+        """The events' share of the budget: 0 up to `low`, growing evenly to max_share at `high`.
+
+        The best of more events stands out farther by chance.
+        """
+        distance = stand_out - self.chance * math.log2(1 + events)
+        if distance >= self.high:
             return self.max_share
-        return self.max_share * max(stand_out - self.low, 0.0) / (self.high - self.low)
+        return self.max_share * max(distance - self.low, 0.0) / (self.high - self.low)
 
 
 @selector(
@@ -80,7 +91,7 @@ def sift(evidence: Evidence, budget: int, *, config: SiftConfig) -> Selection:
     size = min(budget, len(evidence))
     relevance = min_max(evidence.relevance)
     match = match_events(evidence, config)
-    share = config.share(match.stand_out)
+    share = config.share(match.stand_out, len(match.score))
     quota = min(int(share * budget + TIE_TOLERANCE), size)
     words = choose_events(evidence, match, config, size=quota)
     pictures = choose_frames(evidence, relevance, list(words), config, size=size)
@@ -112,13 +123,16 @@ def sift(evidence: Evidence, budget: int, *, config: SiftConfig) -> Selection:
 class EventMatch:
     """How well each event's text matches the question.
 
-    score (E,): cosine and shared words, scaled to [0, 1]; order (E,) best first, of equal ones the
-    earlier start first; lo, hi (E,) the range of each event's frames. stand_out: how far the best one is from a text
+    score (E,): cosine, shared words and context, scaled to [0, 1]; middle_s (E,) the time of each; priority (E,) its
+    place by start, of equal ones by position; order (E,) best first, of equal ones by priority; lo, hi (E,) the range
+    of each event's frames. stand_out: how far the best one is from a text
     unrelated to the question, which is 0 away, towards one of the same meaning, which is 1 away. stands_out (E,) bool:
     whether an event is at least a given share as far.
     """
 
     score: Array
+    middle_s: Array
+    priority: Array
     order: Array
     lo: Array
     hi: Array
@@ -130,40 +144,53 @@ def match_events(evidence: Evidence, config: SiftConfig) -> EventMatch:
     """Score every event's text against the question: its cosine, and `lexical` times the words they share.
 
     A cosine counts from that of an unrelated text, so that an encoder for which all texts are alike gives the same
-    scores as one for which they are not.
+    scores as one for which they are not. What answers is often said beside what names the subject, as a reply: the
+    better neighbour's score counts too.
     """
     start_s, end_s = evidence.event_times_s.T
     lo, hi = event_frame_ranges(evidence.times_s, start_s, end_s)
-    count = len(start_s)
+    count, middle_s = len(start_s), (start_s + end_s) / 2
+    by_start = np.lexsort((np.arange(count), start_s))
     raw, distance, stand_out = np.zeros(count), np.zeros(count), 0.0
     if count:
         unrelated = float(np.percentile(evidence.event_relevance, UNRELATED_PERCENTILE))
         raw = (evidence.event_relevance - unrelated) / max(1.0 - unrelated, TIE_TOLERANCE)
         raw = raw + config.lexical * evidence.event_lexical
+        above, beside = np.maximum(raw[by_start], 0.0), np.zeros(count)
+        nearness = np.exp(-np.abs(np.diff(middle_s[by_start])) / config.width_s)
+        beside[1:] = above[:-1] * nearness
+        beside[:-1] = np.maximum(beside[:-1], above[1:] * nearness)
+        raw[by_start] += config.beside * beside
         distance = raw - np.percentile(raw, UNRELATED_PERCENTILE)
         stand_out = float(distance.max())
     score = min_max(raw)
-    order = np.lexsort((np.arange(count), start_s, -score))
+    priority = np.argsort(by_start)
+    order = np.lexsort((priority, -score))
     stands_out = distance >= config.floor * stand_out - TIE_TOLERANCE
-    return EventMatch(score, order, lo, hi, stand_out, stands_out)
+    return EventMatch(score, middle_s, priority, order, lo, hi, stand_out, stands_out)
 
 
 def choose_events(evidence: Evidence, match: EventMatch, config: SiftConfig, *, size: int) -> dict[int, Choice]:
     """Choose up to `size` events that stand out, each with its most relevant free frame: frame index → choice.
 
     An answer is given over several sentences: beside a chosen one, the next sentence is worth less than another
-    passage.
+    passage, and so is one that says the same.
     """
     ranking, count = Ranking(evidence.relevance), len(evidence)
-    start_s, end_s = evidence.event_times_s.T
-    priority = np.empty(len(start_s), dtype=np.int64)
-    priority[np.lexsort((np.arange(len(start_s)), start_s))] = np.arange(len(start_s))
-    middle_s = (start_s + end_s) / 2
-    spread = Spread(match.score, middle_s, weight=config.event_weight, width_s=config.width_s, priority=priority)
+    spread = Spread(
+        match.score, match.middle_s, weight=config.event_weight, width_s=config.width_s, priority=match.priority
+    )
     spread.remove(np.flatnonzero(~match.stands_out))
+    repetition = None
+    if config.repeat_weight and evidence.event_vectors is not None:
+        repetition = Repetition(evidence.event_vectors)
     free = np.ones(count, dtype=bool)
     chosen: dict[int, Choice] = {}
     while len(chosen) < size and (event := spread.best()) is not None:
+        if repetition is not None and not repetition.is_cleared(event):
+            leading = spread.leading(COMPARED)
+            spread.repeat(leading, config.repeat_weight * repetition.compare(leading))
+            continue
         frames = slice(match.lo[event], match.hi[event])
         rank = int(np.where(free[frames], ranking.rank[frames], count).min())
         if rank == count:
@@ -172,6 +199,8 @@ def choose_events(evidence: Evidence, match: EventMatch, config: SiftConfig, *, 
         index = int(ranking.order[rank])
         free[index] = False
         chosen[index] = spread.choose(event)
+        if repetition is not None:
+            repetition.choose(event)
     return chosen
 
 

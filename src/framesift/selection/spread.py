@@ -1,4 +1,4 @@
-"""Greedy choice of items spread over time, and the near-duplicates to hold back meanwhile."""
+"""Greedy choice of items spread over time, and what resembles those chosen: near-duplicates, repeated texts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,10 +25,10 @@ class Choice:
 
 
 class Spread:
-    """The value of every item: score − the largest weight · exp(−(seconds to a chosen item) / width_s).
+    """The value of every item: score − the largest weight · exp(−(seconds to a chosen item) / width_s) − repeated.
 
-    value (N,): −inf for items that are not available. Of equal items, the one with the lowest priority (N,) is chosen,
-    by default the first.
+    value (N,): −inf for items that are not available. repeated (N,): what `repeat` sets. Of equal items, the one with
+    the lowest priority (N,) is chosen, by default the first.
     """
 
     def __init__(
@@ -37,6 +37,7 @@ class Spread:
         self.score, self.times_s, self.weight, self.width_s = score, times_s, weight, width_s
         self.value: Array = np.array(score, dtype=np.float64)
         self.penalty: Array = np.zeros(len(score))
+        self.repeated: Array = np.zeros(len(score))
         self.distance_s: Array = np.full(len(score), np.inf)
         self.nearest: Array = np.full(len(score), -1)
         self.priority: Array = np.arange(len(score)) if priority is None else priority
@@ -85,8 +86,42 @@ class Spread:
         self._available[items] = True
         self._evaluate(items)
 
+    def repeat(self, items: Array, amount: Array) -> None:
+        """Lower the value of available items by what they repeat."""
+        self.repeated[items] = amount
+        self._evaluate(items)
+
     def _evaluate(self, items: Array) -> None:
-        self.value[items] = self.score[items] - self.penalty[items]
+        self.value[items] = self.score[items] - self.penalty[items] - self.repeated[items]
+
+
+class Repetition:
+    """How much texts repeat those chosen, compared for the leading ones only.
+
+    That is the largest cosine with a chosen text, from 0 at the mean cosine of all texts to 1.
+    """
+
+    def __init__(self, vectors: UnitRows) -> None:
+        self._vectors, self._chosen = vectors, list[int]()
+        self._largest = np.zeros(len(vectors))
+        self._compared = np.zeros(len(vectors), dtype=np.int64)  # with how many of the chosen texts
+
+    def is_cleared(self, item: int) -> bool:
+        """Whether this text was compared with all chosen ones."""
+        return bool(self._compared[item] == len(self._chosen))
+
+    def choose(self, item: int) -> None:
+        self._chosen.append(item)
+
+    def compare(self, items: Array) -> Array:
+        """Compare these texts with the chosen ones: how much each repeats."""
+        newer = self._chosen[int(self._compared[items].min()) :]
+        self._compared[items] = len(self._chosen)
+        mean = self._vectors.mean_cosine
+        cosines = self._vectors.products(self._vectors.exact(np.array(newer)), items).max(axis=1)
+        self._largest[items] = np.maximum(self._largest[items], (cosines - mean) / max(1.0 - mean, TIE_TOLERANCE))
+        largest: Array = self._largest[items]
+        return largest
 
 
 class DuplicateFilter:

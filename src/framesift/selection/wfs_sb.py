@@ -70,7 +70,7 @@ def wfs_sb(
         segments = allocate_budget(scores, [0, *peaks, count], size, temperature)
         indices = []
         for start, stop, share in segments:
-            part = evidence.vectors.part(start, stop)
+            part = evidence.vectors[start:stop]
             filled = fill_by_mmr(2 * scores[start:stop] - 1, part, (), size=share, weight=MMR_WEIGHT)
             indices += [start + index for index in filled.selected]
         indices = fill_by_mmr(2 * scores - 1, evidence.vectors, indices, size=size, weight=MMR_WEIGHT).selected

@@ -30,7 +30,7 @@ class Evidence:
         frames: (N, D) image vectors, or `UnitRows` (`VideoIndex.vectors`), so that questions share what is computed.
         query: (D,) the question's text vector.
         events: The timestamped text; what is outside is dropped, with its vectors and scores.
-        event_features: (E, D) the events' text vectors.
+        event_features: (E, D) the events' text vectors, of any D where event_scores are given.
         visual_demand: d_q, from 0 (text) to 1 (visual).
         scores: (N,) in place of the cosines of frames and query; selectors that use nothing else need no vectors then.
         event_scores: (E,) in place of the cosines of events and query.
@@ -126,6 +126,12 @@ class Evidence:
         """(E,) the words each event shares with the question; zeros if not given."""
         return np.zeros(len(self.events)) if self.lexical_scores is None else self.lexical_scores
 
+    @cached_property
+    def event_vectors(self) -> UnitRows | None:
+        """The events' text vectors; None if not given."""
+        given = self.event_features
+        return given if given is None or isinstance(given, UnitRows) else UnitRows(given, "event_features")
+
     @property
     def event_times_s(self) -> Array:
         """(E, 2) start and end."""
@@ -145,9 +151,8 @@ class Evidence:
         elif count:
             raise InputError(f"{count} events have no event_features; expected one text vector for each")
         lexical = self.lexical_scores
-        features = given.rows if isinstance(given, UnitRows) else given if given is None else np.asarray(given)
         columns = {
-            "event_features": features,
+            "event_features": given if given is None or isinstance(given, UnitRows) else np.asarray(given),
             "event_scores": scores,
             "lexical_scores": None if lexical is None else validate_scores(lexical, count, "lexical_scores"),
         }

@@ -158,11 +158,11 @@ class UnitRows:
     def dim(self) -> int:
         return int(self.rows.shape[1])
 
-    def part(self, start: int, stop: int) -> "UnitRows":
-        """The rows start ≤ index < stop as UnitRows, without copying or validating them."""
+    def __getitem__(self, indices: slice | Array) -> "UnitRows":
+        """The rows at `indices` as UnitRows, without validating them."""
         part = object.__new__(type(self))
-        part.rows, part.lengths = self.rows[start:stop], self.lengths[start:stop]
-        part.__dict__["float32_rows"] = self.float32_rows[start:stop]
+        part.rows, part.lengths = self.rows[indices], self.lengths[indices]
+        part.__dict__["float32_rows"] = self.float32_rows[indices]
         return part
 
     @cached_property
