@@ -83,6 +83,12 @@ def test_config_lists_the_settings_for_an_unknown_one():
         fs.PipelineConfig.from_dict({"frames": 8})
 
 
+def test_automatic_budget_stops_where_the_method_can():
+    sift, gcr = (fs.PipelineConfig(budget="auto", method=method).selection for method in ("sift", "gcr"))
+    assert sift.most == gcr.most == 32 and sift.method_options == {"stop": True} and gcr.method_options == {}
+    assert fs.PipelineConfig().at_most(7) == fs.PipelineConfig(budget=7, options={"stop": True})
+
+
 def test_config_comes_back_from_its_own_json():
     config = fs.PipelineConfig(budget=8, fps="2", options={"max_share": 0.5}, reader="similarity")
     assert fs.PipelineConfig.from_dict(json.loads(json.dumps(config.to_dict()))) == config

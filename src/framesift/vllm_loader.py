@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from framesift.errors import InputError
-from framesift.pipeline.config import SelectionSettings
+from framesift.pipeline.config import MOST, SelectionSettings
 from framesift.pipeline.video import open as open_video
 from framesift.types.vectors import Array
 
@@ -35,7 +35,7 @@ class VideoLoader:
     @staticmethod
     def load_bytes(
         data: bytes,
-        num_frames: int = SelectionSettings.budget,
+        num_frames: int = MOST,
         *,
         question: str | None = None,
         burst: int = SelectionSettings.burst,

@@ -35,6 +35,15 @@ def test_users_file_is_in_the_config_folder(home, monkeypatch):
     assert config_path() == Path.home() / ".config" / "framesift" / "config.yaml"
 
 
+def test_ask_selects_as_many_frames_as_the_question_needs_unless_a_number_is_given():
+    assert read().selection.budget == read("--budget", "auto").selection.budget == "auto"
+    assert read("--set", "budget=auto").selection.method_options == {"stop": True}
+    assert read("-b", "8").selection.budget == 8
+    keep("budget: 4")
+    assert read().selection.budget == 4
+    assert config_from(build_parser().parse_args(["select", *ASK[1:]])).selection.budget == 4
+
+
 def test_flag_precedes_file_of_the_command_precedes_variable_precedes_users_file(home, monkeypatch):
     keep("reader: similarity\nbudget: 4\nseed: 7")
     assert read().reading.reader == "similarity"

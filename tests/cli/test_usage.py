@@ -33,7 +33,10 @@ VIDEO = ("select", "clip.mp4", "-q", "Cold?")
             "there is no flag --budget; did you mean --budgets? (see framesift bench own --help)",
         ),
         (["tools", "--format", "opneai"], "--format is 'opneai'; did you mean openai? (see framesift tools --help)"),
-        ([*VIDEO, "--budget", "few"], "--budget is 'few'; expected a whole number (see framesift select --help)"),
+        (
+            [*VIDEO, "--budget", "few"],
+            "--budget is 'few'; expected a whole number, or auto (see framesift select --help)",
+        ),
         (["select"], 'VIDEO is missing; for example: framesift select video.mp4 "Why was the launch put off?"'),
         (
             ["select", "a.mp4", "-q", "Why", "wait?"],

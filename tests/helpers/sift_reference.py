@@ -66,10 +66,16 @@ def sift_reference(case, lexical, options):
     pending = list(standing_out)
     while pending and len(shown) < quota:
         event = first_best(pending, worth)
+        if o["stop"] and worth(event) < 0.5 + 0.01 * len(shown) - TIE_TOLERANCE:
+            break
         pending.remove(event)
         if free := [i for i in inside_of[event] if i not in shown]:
             shown[first_best(free, lambda i: cosines[i])] = event
     words = list(shown)
+    if o["stop"] and words:
+        size = min(size, max(math.floor(len(words) / share + TIE_TOLERANCE), len(words) + 1))
+    elif o["stop"] and not any(relevance):
+        size = min(size, 4)
     chosen = list(words)
     pictures: list[int] = []
     mean = sum(dot(a, b) for a in vectors for b in vectors) / len(vectors) ** 2
@@ -87,7 +93,11 @@ def sift_reference(case, lexical, options):
             for time in times
         ]
         values = [r - penalty for r, penalty in zip(relevance, penalties, strict=True)]
+        if o["stop"] and any(relevance) and o["duplicate"] < 1 and not distinct:
+            break
         index = first_best(distinct if hold_back else left, values.__getitem__)
+        if o["stop"] and any(relevance) and values[index] < 0.5 + 0.01 * len(pictures) - TIE_TOLERANCE:
+            break
         chosen.append(index)
         pictures.append(index)
     if o["carry"]:

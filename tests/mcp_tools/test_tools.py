@@ -15,7 +15,7 @@ from framesift.cli import main
 from framesift.errors import InputError, OptionError
 from framesift.library.files import SharedFolders
 from framesift.library.session import Call
-from framesift.mcp.config import AgentConfig
+from framesift.mcp.config import MAX_BUDGET, AgentConfig
 from framesift.mcp.replies import cited, data, encode_images, times
 from framesift.mcp.session import AgentSession, error_reply
 from framesift.mcp.tools import TOOL_NAMES, call_tool, definitions
@@ -41,7 +41,7 @@ def test_limits_are_those_of_the_server_and_checked_as_the_schema_states_them():
         schema = definitions(session.config)[1].parameters["properties"]
         budget = schema["budget"]
         assert (budget["minimum"], budget["maximum"], schema["max_side"]["default"]) == (1, most, 512)
-        assert budget["default"] <= most
+        assert "default" not in budget
         for budget in (0, most + 1):
             with pytest.raises(InputError, match=f"budget is {budget}; expected 1 to {most}$"):
                 call_tool(session, "watch", {"video": "a.mp4", "question": "What?", "budget": budget}, Call())
@@ -77,6 +77,11 @@ def test_function_returns_outputs_of_the_openai_agents_sdk(tools, folder):
         {"type": "image", "image_url": block["image_url"]["url"]} if block["type"] == "image_url" else block
         for block in chat
     ]
+
+
+def test_without_a_budget_there_are_as_many_frames_as_the_question_needs(tools):
+    heading, *others = tools["watch"]("boat.mp4", question="What is red?")
+    assert "Stopped at" in heading["text"] and sum(block["type"] == "image_url" for block in others) < MAX_BUDGET
 
 
 def test_functions_without_images(folder):

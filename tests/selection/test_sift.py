@@ -26,6 +26,7 @@ OPTIONS = {
     "max_share": [0.0, 0.5, 0.75, 1.0],
     "floor": [0.0, 0.2, 0.9],
     "carry": [False, True],
+    "stop": [False, True],
 }
 
 
@@ -94,6 +95,21 @@ def test_unrelated_words_get_no_slot_of_their_own():
     assert texts(selection) == ["event 0"]
     outcomes = [row["outcome"] for row in selection.trace["ground"]["events"]]
     assert outcomes == ["anchored"] + ["does not stand out"] * 5
+
+
+def test_stopping_ends_where_nothing_else_stands_out():
+    selection = spoken([0.9, 0.8, 0.1, 0.05, 0.0, 0.0], budget=32, stop=True)
+    assert texts(selection) == ["event 0", "event 1"] and len(selection) == 3
+    assert selection.trace["stopped"] == "Stopped at 3 frames: no other text stands out."
+    few = spoken([0.9, 0.8, 0.1, 0.05, 0.0, 0.0], budget=2, stop=True)
+    assert few.trace["stopped"] == "Stopped at 2 frames, the most."
+
+
+def test_stopping_without_any_match_covers_the_video():
+    evidence = fs.Evidence(np.arange(100.0), 100.0, np.eye(100), np.ones(100), scores=np.zeros(100))
+    selection = fs.select_frames(evidence, budget=32, method="sift", stop=True)
+    assert selection.times_s[0] == 0 and selection.times_s[-1] == 99
+    assert selection.trace["stopped"] == "Nothing stands out: 4 frames spread over the video."
 
 
 def test_question_words_reach_the_selector_through_an_index():

@@ -94,10 +94,10 @@ def ask(
     file = Path(questions)
     items = list(read_items(file))
     digest = hashlib.sha256(file.read_bytes()).hexdigest()[:16]
-    options = dict(selection.options)
+    options = selection.method_options
     seed = int(options.pop("seed", selection.seed))
     choice = SelectionChoice(
-        selection.method, options, selection.budget, reading.text_mode, selection.query, reading.size
+        selection.method, options, selection.most, reading.text_mode, selection.query, reading.size
     )
     readers = []
     if reading.reader is not None:

@@ -134,7 +134,7 @@ class Exhibitor:
             "question": question.text,
             "options": list(question.options),
             "method": exhibit.selection.method,
-            "budget": config.selection.budget,
+            "budget": config.selection.most,
             "text_mode": config.reading.text_mode,
             "times_s": [float(time_s) for time_s in times_s],
             "frame_numbers": list(exhibit.numbers),

@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 from framesift._utils.credentials import public_url
 from framesift._utils.text import near_names, suggestion
 from framesift.errors import OptionError
-from framesift.pipeline.config import RECORDS
+from framesift.pipeline.config import RECORDS, int_or_auto
 
 RunCommand = Callable[[argparse.Namespace], int]
 
@@ -21,6 +21,7 @@ MISSING = "the following arguments are required: "
 GLUED = "ignored explicit argument"
 # The place of groups and flags in the help of a command: 0 where none is given.
 PLACE = {"output": 1, "model": 2, "all settings": 3, "commands": -1, "what": -1, "json": 1, "help": 2}
+_EXPECTED: dict[Any, str] = {int: "a whole number", float: "a number", int_or_auto: "a whole number, or auto"}
 SETTINGS = [declared.name for record in RECORDS.values() for declared in fields(record)]
 
 
@@ -152,10 +153,9 @@ class Parser(argparse.ArgumentParser):
         try:
             return super()._get_value(action, arg_string)
         except argparse.ArgumentError:
-            if action.type not in (int, float):
+            if action.type not in _EXPECTED:
                 raise
-            expected = "a whole number" if action.type is int else "a number"
-            self.error(f"{name} is {arg_string!r}; expected {expected}")
+            self.error(f"{name} is {arg_string!r}; expected {_EXPECTED[action.type]}")
 
 
 def make_command(commands: Any, name: str, run: RunCommand | None, summary: str, example: str) -> Parser:

@@ -11,6 +11,7 @@ from framesift.cli.arguments import AddCommand
 from framesift.cli.select import ExhibitRun, SavedExhibit, add_exhibit_options, add_question, print_results
 from framesift.cli.settings import NO_READER
 from framesift.errors import OptionError
+from framesift.pipeline.config import AUTO
 from framesift.types import Answer
 
 
@@ -18,7 +19,7 @@ def add_commands(add: AddCommand) -> None:
     example = 'framesift ask video.mp4 "Why was the launch put off?" --reader http://localhost:8000/v1'
     ask = add("ask", _ask, "select frames, send them to a model and print its answer", example)
     add_question(ask)
-    add_exhibit_options(ask)
+    add_exhibit_options(ask, budget=AUTO)
     ask.finish("print the selections and the answers as JSON")
 
 

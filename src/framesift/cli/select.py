@@ -68,10 +68,11 @@ def add_question(command: Parser) -> None:
     asked.add_argument("-o", "--option", action="append", default=[], metavar="TEXT", help=option)
 
 
-def add_exhibit_options(command: Parser) -> None:
-    """The arguments that select and ask share."""
+def add_exhibit_options(command: Parser, **defaults: Any) -> None:
+    """The arguments that select and ask share. defaults: of settings, where they are not the setting's."""
+    command.set_defaults(defaults=defaults)
     command.group("what to ask").add("--questions", "FILE", "ask every question of this JSON, CSV or text file")
-    _add_frames(command, "burst", "method")
+    _add_frames(command, "burst", "method", **defaults)
     command.group("which frames").add(
         "--max-tokens-in", "N", "as many frames as fit into a prompt of N tokens", type=int
     )
@@ -84,9 +85,9 @@ def add_exhibit_options(command: Parser) -> None:
     add_all_settings(command, owners="the method or the reader")
 
 
-def _add_frames(command: Parser, *settings: str) -> None:
+def _add_frames(command: Parser, *settings: str, **defaults: Any) -> None:
     add_settings(command.group("what to ask"), "from_s", "to_s")
-    add_settings(command.group("which frames"), "budget", *settings, "subtitles", "encoder")
+    add_settings(command.group("which frames"), "budget", *settings, "subtitles", "encoder", **defaults)
 
 
 def _add_output(command: Parser) -> None:
@@ -206,7 +207,9 @@ def print_results(args: argparse.Namespace, results: list[dict[str, Any]]) -> No
 
 
 def _print_match(selection: Selection) -> None:
-    """Print that nothing in the video matches the question well, if so."""
+    """Print that nothing in the video matches the question well, if so, and why there are no more frames."""
+    if stopped := selection.trace.get("stopped"):
+        print(f"{stopped}\n")
     if selection.basis is not None and selection.basis.chance is not None and selection.basis.chance.note:
         print(f"{selection.basis.chance.note}\n")
 
@@ -250,6 +253,7 @@ def _fit_config(args: argparse.Namespace, config: "PipelineConfig", questions: S
         raise OptionError(f"--max-tokens-in is {most}; expected at least 1")
     if not isinstance(reading.reader, str):
         raise OptionError("there is no reader whose tokens could be counted; expected --reader local:MODEL or a URL")
+    from framesift.pipeline.config import AUTO
     from framesift.readers.token_budget import token_counter
     from framesift.video.frames import probe
 
@@ -260,9 +264,10 @@ def _fit_config(args: argparse.Namespace, config: "PipelineConfig", questions: S
         questions=questions,
         text_mode=reading.text_mode,
     )
-    is_given = any("budget" in layer for layer in given_layers(args))
-    size = reading.size if is_given else counter.preferred_size(reading.prefer, reading.size)
-    budget = config.selection.budget if is_given else counter.most_frames(most, size)
+    given = [layer["budget"] for layer in given_layers(args) if "budget" in layer][-1:]
+    is_fixed = given not in ([], [AUTO])
+    size = reading.size if is_fixed else counter.preferred_size(reading.prefer, reading.size)
+    budget = config.selection.most if is_fixed else counter.most_frames(most, size)
     tokens = counter.count(max(1, budget), size)
     frames = f"{counted(tokens.frames, 'frame')} of {tokens.size[0]} × {tokens.size[1]}"
     if tokens.total > most:
@@ -275,7 +280,7 @@ def _fit_config(args: argparse.Namespace, config: "PipelineConfig", questions: S
         f"{most:,} for {counter.model}",
         file=sys.stderr,
     )
-    return config.replace(budget=budget, size=size)
+    return (config.at_most(budget) if given == [AUTO] else config.replace(budget=budget)).replace(size=size)
 
 
 def open_video(args: argparse.Namespace, config: "PipelineConfig") -> "Video":

@@ -40,11 +40,14 @@ FLAGS = {
 }  # where they are not the setting's name
 
 
-def add_settings(group: Group, *names: str) -> None:
-    """A flag for each of these settings, with its default, choices and help from where it is declared."""
+def add_settings(group: Group, *names: str, **defaults: Any) -> None:
+    """A flag for each of these settings, with its default, choices and help from where it is declared.
+
+    defaults: those of this command, which are also its argument `defaults`, where they are not the setting's.
+    """
     for name in names:
         described = DECLARED[name].metadata["help"]
-        default = DECLARED[name].default
+        default = defaults.get(name, DECLARED[name].default)
         if isinstance(default, str | int) and default is not False and "default" not in described:
             described += f" (default: {default})"
         group.add_argument(
@@ -79,7 +82,8 @@ def configs_from(args: argparse.Namespace, methods: Sequence[str] = ()) -> dict[
     """The configuration for each method, by default for the one that was chosen."""
     user = user_settings()
     try:
-        return _configs(merged(user, environment_settings(), *given_layers(args)), args, methods)
+        own = getattr(args, "defaults", {})
+        return _configs(merged(own, user, environment_settings(), *given_layers(args)), args, methods)
     except FramesiftError as error:
         name = str(error).partition(" is ")[0]
         if name in user and name not in merged(*given_layers(args)):

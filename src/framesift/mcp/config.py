@@ -6,7 +6,6 @@ from framesift._utils.settings import check_count
 from framesift.errors import OptionError
 from framesift.library.downloads import SourceConfig
 
-DEFAULT_BUDGET = 8
 MAX_BUDGET = 16
 DEFAULT_SIDE = 768
 LOOK_SIDE = 1536
@@ -36,7 +35,3 @@ class AgentConfig(SourceConfig):
             raise OptionError(f"max_side is {self.max_side}; expected {SIDES[0]} to {SIDES[1]} pixels")
         if not self.wait_s >= 0:
             raise OptionError(f"wait is {self.wait_s}; expected seconds from 0")
-
-    @property
-    def default_budget(self) -> int:
-        return min(DEFAULT_BUDGET, self.max_budget)

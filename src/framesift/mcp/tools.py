@@ -6,7 +6,7 @@ Each returns a Reply. Descriptions are short, because a client sends all of them
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Annotated, Any, Literal
 
 from PIL import Image
@@ -16,10 +16,11 @@ from framesift._utils.text import counted, suggestion
 from framesift.errors import FramesiftError, InputError, OptionError
 from framesift.library.files import LibraryVideo, public_message
 from framesift.library.session import Call, StillRunning
-from framesift.mcp.config import DEFAULT_BUDGET, DEFAULT_SIDE, LOOK_SIDE, MAX_BUDGET, REPLY_BYTES, SIDES, AgentConfig
+from framesift.mcp.config import DEFAULT_SIDE, LOOK_SIDE, MAX_BUDGET, REPLY_BYTES, SIDES, AgentConfig
 from framesift.mcp.replies import NOTICE, JpegImage, Reply, cited, data, describe_cost, encode_images, plain, times
 from framesift.mcp.schemas import MOMENT, WHOLE, ToolDefinition, arguments_model, define, read_arguments
 from framesift.mcp.session import AgentSession
+from framesift.pipeline.config import MOST
 from framesift.rendering.reasons import explain
 from framesift.rendering.thumbnails import short_side
 from framesift.search.images import frame_image
@@ -121,7 +122,7 @@ class VideoTools:
         self,
         video: str,
         question: str,
-        budget: Budget = DEFAULT_BUDGET,
+        budget: Budget | None = None,
         from_s: Start | None = None,
         to_s: Start | None = None,
         max_side: Side = DEFAULT_SIDE,
@@ -134,7 +135,7 @@ class VideoTools:
         Args:
             video: A name of list_videos, a path inside the server's folders, or an http(s) URL.
             question: What you want to know, as a full sentence; it steers which frames are chosen.
-            budget: How many frames. More cost more tokens.
+            budget: How many frames, by default as many as the question needs. More cost more tokens.
             from_s: Only consider the video from this second on.
             to_s: Only consider the video up to this second.
             max_side: Longest side of the images in pixels. Smaller costs fewer tokens.
@@ -148,13 +149,18 @@ class VideoTools:
             prepared = self.session.prepared(found, self.call)
             info = prepared.index.info
             size = short_side(info.width, info.height, max_side)
+            most = min(MOST, self.session.config.max_budget)
+            config = prepared.config.at_most(most) if budget is None else prepared.config.replace(budget=budget)
             with self.session.work_slots:
-                chosen = prepared.select(question, budget=budget, from_s=from_s, to_s=to_s, size=size, overlay="none")
+                asked = replace(prepared, config=config)
+                chosen = asked.select(question, from_s=from_s, to_s=to_s, size=size, overlay="none")
                 selection, pictures = chosen.selection, chosen.bare_images(chosen.times_s)
                 images = encode_images(list(pictures), max_side, REPLY_BYTES)
             length = times(prepared.index.info.duration_s)
             text = f"{counted(len(prepared.events), 'cue')} of text" if prepared.events else "no text"
             heading = f"{counted(len(images), 'frame')} of {data(found.name)}, {length} long, {text}. {NOTICE}"
+            if stopped := selection.trace.get("stopped"):
+                heading += f"\n{stopped}"
             if selection.warnings:
                 shown = "; ".join(public_message(warning, found) for warning in selection.warnings)
                 heading += f"\nWarnings: {data(shown, 1000)}"
@@ -360,8 +366,8 @@ def call_tool(session: AgentSession, name: str, arguments: Mapping[str, Any], ca
 
 def _arguments(tool: str, config: AgentConfig) -> type[BaseModel]:
     """The arguments of a tool; some depend on the server's configuration."""
-    defaults = {"budget": config.default_budget, "max_side": config.max_side} if tool == "watch" else {}
-    annotations = {"budget": Annotated[int, Field(ge=1, le=config.max_budget), WHOLE]}
+    defaults = {"max_side": config.max_side} if tool == "watch" else {}
+    annotations = {"budget": Annotated[int, Field(ge=1, le=config.max_budget), WHOLE] | None}
     return arguments_model(getattr(VideoTools, tool), annotations=annotations, defaults=defaults)
 
 

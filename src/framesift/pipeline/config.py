@@ -38,6 +38,10 @@ if TYPE_CHECKING:
 
 Prefer = Literal["auto", "frames", "pixels"]
 PREFERENCES: tuple[Prefer, ...] = get_args(Prefer)
+
+AUTO = "auto"  # as a budget: as many frames as the question needs
+MOST = 32  # the default budget, and what an automatic one ends at
+
 VisualDemandSetting = float | str | Callable[[str], float]
 
 
@@ -54,12 +58,22 @@ def parse_visual_demand(value: Any) -> VisualDemandSetting:
     return demand
 
 
+def int_or_auto(value: str) -> int | str:
+    """Read a budget."""
+    return value if value == AUTO else int(value)
+
+
 @dataclass(frozen=True)
 class SelectionSettings:
     """Which frames are selected. options: the method's own."""
 
     method: Method = setting(DEFAULT_METHOD, "a method of `framesift selectors`", metavar="NAME")
-    budget: int = setting(32, "how many frames to select", type=int, metavar="N")
+    budget: int | str = setting(
+        MOST,
+        "how many frames, or auto: as needed",
+        type=int_or_auto,
+        metavar="N",
+    )
     burst: int = setting(1, "frames, 0.2 s apart, for each selected one", type=int, metavar="N")
     options: Mapping[str, Any] = field(default_factory=dict, metadata={"help": "options of the method"})
     seed: int = setting(0, "seed of methods that draw at random, and of the shuffled overlay", type=int, metavar="N")
@@ -84,13 +98,11 @@ class SelectionSettings:
     )
 
     def __post_init__(self) -> None:
-        check_budget(self.budget)
+        check_budget(self.most)
         check_settings(self)
         check_count("burst", self.burst)
-        if self.burst > self.budget:
-            raise OptionError(
-                f"burst is {self.burst} for a budget of {self.budget} frames; expected at most the budget"
-            )
+        if self.burst > self.most:
+            raise OptionError(f"burst is {self.burst} for a budget of {self.most} frames; expected at most the budget")
         object.__setattr__(self, "visual_demand", parse_visual_demand(self.visual_demand))
         for name in ("from_s", "to_s"):
             object.__setattr__(self, name, parse_time(getattr(self, name), name))
@@ -102,9 +114,14 @@ class SelectionSettings:
         self.window  # noqa: B018 (an empty one is an error)
 
     @property
+    def most(self) -> int:
+        """The most frames."""
+        return MOST if self.budget == AUTO else self.budget  # type: ignore[return-value]  # checked when it is made
+
+    @property
     def moments(self) -> int:
         """How many frames a method selects, each of which a burst takes the place of."""
-        return self.budget // self.burst
+        return self.most // self.burst
 
     @property
     def window(self) -> Window | None:
@@ -113,9 +130,13 @@ class SelectionSettings:
 
     @property
     def method_options(self) -> dict[str, Any]:
-        """The method's options, with the seed where the method draws."""
-        seeded = "seed" in get_selector(self.method).options
-        return ({"seed": self.seed} if seeded else {}) | dict(self.options)
+        """The method's options, with the seed where the method draws, and told to stop for an automatic budget.
+
+        A method that has no option `stop` selects the most frames then.
+        """
+        known = get_selector(self.method).options
+        given = {"seed": self.seed} | ({"stop": True} if self.budget == AUTO else {})
+        return {name: value for name, value in given.items() if name in known} | dict(self.options)
 
 
 @dataclass(frozen=True)
@@ -224,6 +245,11 @@ class PipelineConfig:
         """JSON values; a method, an encoder, a reader or a namer given as an object becomes its name."""
         values = {name: _json_value(value) for name, value in self.values().items()}
         return values | {"method": get_selector(self.selection.method).name}
+
+    def at_most(self, most: int) -> "PipelineConfig":
+        """These settings with as many frames as the question needs, up to `most`."""
+        options = replace(self.selection, budget=AUTO).method_options
+        return self.replace(budget=most, options=options)
 
     def for_method(self, method: Method, **changes: Any) -> "PipelineConfig":
         """These settings for another method, without a visual demand where it uses none."""

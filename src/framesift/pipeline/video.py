@@ -212,7 +212,7 @@ class Video(VideoData):
         for s in _select(video, questions, queries, windows, progress):
             events = self.events if s.basis is None or s.basis.window is None else s.basis.events
             warnings, chosen = (*self.warnings, *s.warnings[of_index:]), video.config.selection
-            selection = replace(events_for(s, events), warnings=warnings, budget=chosen.budget)
+            selection = replace(events_for(s, events), warnings=warnings, budget=chosen.most)
             exhibits.append(video.exhibit(selection).with_bursts(chosen.burst))
         return exhibits
 

@@ -49,7 +49,7 @@ class FrameOptions:
     def selection(self, default: SelectionSettings, videos: int) -> dict[str, Any]:
         """The settings of selecting for one of so many videos, which share the budget."""
         window = self.window.split("-") if isinstance(self.window, str) else self.window
-        settings: dict[str, Any] = {"budget": max(1, (self.budget or default.budget) // videos)}
+        settings: dict[str, Any] = {"budget": max(1, (self.budget or default.most) // videos)}
         settings |= {"method": self.method} if self.method else {}
         return settings | dict(zip(("from_s", "to_s"), window or (), strict=False))
 

@@ -52,9 +52,10 @@ def select_from_vectors(
     queries (Q, D): the questions' text vectors. event_features (E, D): those of the events. event_scores (Q, E): in
     place of their cosines; the features may then be of another encoder. visual_demand: "rules", a number, or a function
     of the question's stem. query_text: of which these are the vectors. method and options: as in `select_frames`.
-    blank_frames: "skip" leaves out the candidates that show nothing, "keep" does not. lookups (one per question): for selectors that look at frames, detect or ask. windows (one per question): the part of the video to
-    consider, None for all of it; candidates and events outside take no part in any score. The selections' warnings are
-    the index's, and one for each text that is shown far from its own time.
+    blank_frames: "skip" leaves out the candidates that show nothing, "keep" does not. lookups (one per question): for
+    selectors that look at frames, detect or ask. windows (one per question): the part of the video to consider, None
+    for all of it; candidates and events outside take no part in any score. The selections' warnings are the index's,
+    and one for each text that is shown far from its own time.
     """
     asked = "questions", len(questions)
     _check_rows("queries", queries, *asked)
@@ -233,7 +234,7 @@ class _VideoPart:
         skipped = candidates - kept
         verbs = "shows nothing and was" if skipped == 1 else "show nothing and were"
         detail = {"skipped": f"{skipped} of {candidates} candidates {verbs} skipped"}
-        if kept < selection.budget:
+        if len(selection) == kept < selection.budget:
             detail["note"] = (
                 f"{kept} of {candidates} candidates show something, for a budget of {selection.budget}: "
                 "all of them are selected"

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from framesift._utils.text import counted
 from framesift.selection.gcr.ground import ANCHORED, NO_FREE_FRAME, NOT_REACHED, event_frame_ranges
 from framesift.selection.scores import Ranking, min_max
 from framesift.selection.selector import Amount, Finite, Flag, Positive, Share, check_fields, check_number, selector
@@ -28,6 +29,9 @@ from framesift.types.vectors import TIE_TOLERANCE, Array
 
 UNRELATED_PERCENTILE = 10.0  # of the events' scores: taken as that of a text unrelated to the question
 COMPARED = 8  # leading events compared at once with those chosen
+STOP_LEVEL = 0.5  # of the value at which `stop` ends, half of the best score
+RISE = 0.01  # of that level, for each one chosen: the more there are, the less another one adds
+COVERAGE = 4  # frames when `stop` finds nothing that stands out
 CARRIED = "on a frame selected for its picture"
 BELOW_FLOOR = "does not stand out"
 
@@ -43,7 +47,8 @@ class SiftConfig:
     cosine. beside: of the better score of the events before and after, by nearness in time. low, high: how far the best
     of E events stands out when events get none of the budget, and when they get max_share of it; chance · log2(1 + E)
     is added to both. floor: events that stand out less than this share of what the best one does get no frame of their
-    own. carry: whether frames selected for their picture show the words of an event they lie in.
+    own. carry: whether frames selected for their picture show the words of an event they lie in. stop: whether to stop
+    below the budget when nothing that is left stands out; near and repeated ones count less.
     """
 
     width_s: Positive = 8.0
@@ -60,6 +65,7 @@ class SiftConfig:
     max_share: Share = 0.75
     floor: Share = 0.2
     carry: Flag = True
+    stop: Flag = False
 
     def __post_init__(self) -> None:
         check_fields(self)
@@ -94,6 +100,8 @@ def sift(evidence: Evidence, budget: int, *, config: SiftConfig) -> Selection:
     share = config.share(match.stand_out, len(match.score))
     quota = min(int(share * budget + TIE_TOLERANCE), size)
     words = choose_events(evidence, match, config, size=quota)
+    if config.stop and words:
+        size = min(size, max(int(len(words) / share + TIE_TOLERANCE), len(words) + 1))
     pictures = choose_frames(evidence, relevance, list(words), config, size=size)
     shown = {index: choice.item for index, choice in words.items()}
     if config.carry:
@@ -116,6 +124,8 @@ def sift(evidence: Evidence, budget: int, *, config: SiftConfig) -> Selection:
         ),
         "cover": CoverTrace(list(map(CandidateIndex, visual)), _context_rows(context)),
     }
+    if config.stop:
+        trace["stopped"] = _why_stopped(len(roles), budget, words=bool(words), matching=bool(words or relevance.any()))
     return Selection(make_slots(evidence, roles, carried), "", 0, trace)
 
 
@@ -191,6 +201,8 @@ def choose_events(evidence: Evidence, match: EventMatch, config: SiftConfig, *, 
             leading = spread.leading(COMPARED)
             spread.repeat(leading, config.repeat_weight * repetition.compare(leading))
             continue
+        if config.stop and not _stands_out(spread.value[event], len(chosen)):
+            break
         frames = slice(match.lo[event], match.hi[event])
         rank = int(np.where(free[frames], ranking.rank[frames], count).min())
         if rank == count:
@@ -219,8 +231,12 @@ def choose_frames(
         mean = evidence.vectors.mean_cosine
         duplicates = DuplicateFilter(evidence.vectors, taken, mean + config.duplicate * (1.0 - mean))
     chosen: dict[int, Choice] = {}
+    if config.stop and not taken and not score.any():
+        size = min(size, COVERAGE)
     while len(taken) + len(chosen) < size:
         best = spread.best()
+        if config.stop and score.any() and (best is None or not _stands_out(spread.value[best], len(chosen))):
+            break
         if best is None and duplicates is not None:
             spread.restore(np.array(sorted(duplicates.found)))
             duplicates = None
@@ -247,6 +263,19 @@ def carried_events(match: EventMatch, used: Iterable[int], pictures: Sequence[in
             carried[index] = event
             shown.add(event)
     return carried
+
+
+def _stands_out(value: float, chosen: int) -> bool:
+    return value >= STOP_LEVEL + RISE * chosen - TIE_TOLERANCE
+
+
+def _why_stopped(count: int, budget: int, *, words: bool, matching: bool) -> str:
+    """Why there are that many frames, in one sentence."""
+    if count == budget:
+        return f"Stopped at {counted(count, 'frame')}, the most."
+    if not matching:
+        return f"Nothing stands out: {counted(count, 'frame')} spread over the video."
+    return f"Stopped at {counted(count, 'frame')}: no other {'text' if words else 'frame'} stands out."
 
 
 def _context_rows(choices: Sequence[Choice]) -> Any:

@@ -126,6 +126,7 @@ class Trace:
     looked_at: int | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     note: str = ""
+    stopped: str = ""
     skipped: str = ""
     picked: list[int] = field(default_factory=list)
     reasons: list[ReasonRow] = field(default_factory=list)

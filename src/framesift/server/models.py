@@ -7,7 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, Json, StringConstraints, mode
 
 from framesift.library.catalog import PreparedSummary, VideoFacts
 from framesift.library.jobs import Job
-from framesift.pipeline.config import ReaderSettings, SelectionSettings
+from framesift.pipeline.config import MOST, ReaderSettings
 from framesift.readers.prompts import TextMode
 from framesift.search.search import SearchBy
 from framesift.selection.selector import DEFAULT_METHOD
@@ -101,7 +101,7 @@ class QuestionRequest(RequestModel):
 
     question: Annotated[BoundedText, Field(min_length=1, examples=["Why was the launch put off?"])]
     options: Annotated[list[BoundedText], Field(max_length=26)] = []
-    budget: Annotated[int, Field(ge=1, le=MAX_BUDGET)] = SelectionSettings.budget
+    budget: Annotated[int, Field(ge=1, le=MAX_BUDGET)] | Literal["auto"] = MOST
     text_mode: TextMode = ReaderSettings.text_mode
     visual_demand: Annotated[float, Field(ge=0, le=1)] | None = Field(
         default=None, description="0 (spoken) to 1 (visual); by default estimated from the question."

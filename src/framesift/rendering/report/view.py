@@ -72,7 +72,7 @@ def _curve(basis: Basis | None) -> dict[str, Any]:
 def _lane(exhibit: RenderedSelection, images: ReportImages) -> dict[str, Any]:
     selection = exhibit.selection
     trace = Trace.of(selection)
-    notes = [note for note in (trace.note, trace.skipped) if note]
+    notes = [note for note in (trace.stopped, trace.note, trace.skipped) if note]
     if trace.looked_at != trace.candidates:
         notes.append(f"{selection.method} scored {trace.looked_at} of {trace.candidates} candidates.")
     refine = trace.refine or RefineTrace(False, "")
