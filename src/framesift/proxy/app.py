@@ -6,7 +6,8 @@ import logging
 import os
 import tempfile
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Set
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -19,10 +20,11 @@ import anyio.to_thread
 import uvicorn
 from fastapi import FastAPI
 from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import FileResponse, JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Message, Receive, Scope, Send
 
@@ -42,17 +44,18 @@ from framesift.server.config import ServerConfig
 from framesift.server.security import API, SecurityMiddleware, bearer_token, is_token, openai_error
 from framesift.video.files import VIDEO_SUFFIXES
 
-MAX_CALLS = 64  # in threads at a time; most of them wait for an index
+MAX_WATCHING = 64  # requests with videos at a time; most of them wait for an index
 CONNECT_TIMEOUT_S = 10.0
-KEEPALIVE_S = 15.0
+PROGRESS_S = 0.5  # between two comments of a stream
 SPOOL_BYTES = 2**20  # of a request's body that are kept in memory
 CHUNK_BYTES = 2**16
 METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]
-# Of one connection only, or of this server.
+# Of one connection only, or of one server: not passed on in either direction.
 OWN_HEADERS = {
     *("host", "connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "te", "trailer", "upgrade"),
-    *("transfer-encoding", "accept-encoding", "cookie", "expect", "date"),
+    *("transfer-encoding", "accept-encoding", "cookie", "set-cookie", "expect", "date"),
 }
+OF_CONTENT = {"content-length", "content-encoding"}
 # Neither a proxy nor the compression collects what a stream sends.
 STREAM_HEADERS = {"content-type": "text/event-stream", "x-accel-buffering": "no", "content-encoding": "identity"}
 Returned = TypeVar("Returned")
@@ -92,7 +95,6 @@ class Endpoint:
                     body.write(chunk)
             except ClientDisconnect:
                 return
-            body.seek(0)
             responding = asyncio.create_task(self._respond(request, body, send))
             disconnected = asyncio.create_task(_until_disconnect(receive))
             try:
@@ -106,10 +108,11 @@ class Endpoint:
 
     async def _respond(self, request: Request, body: IO[bytes], send: Send) -> None:
         async with AsyncExitStack() as stack:
+            body.seek(0)
             try:
                 response = await self.handler(Exchange(request, body, stack))
             except FramesiftError as error:
-                response = JSONResponse(*_describe(error))
+                response = _refusal(error)
             try:
                 await response(request.scope, _nothing_more, send)
             except UpstreamError as error:  # the client sees that the reply ends early, as it would without a proxy
@@ -126,7 +129,7 @@ class Proxy:
         timeout = library.Timeout(None, connect=CONNECT_TIMEOUT_S)  # a model may work for minutes
         self._client, self._errors = library.AsyncClient(limits=limits, timeout=timeout), library.HTTPError
         self._owners: dict[str, str] = {}
-        self._limiter: anyio.CapacityLimiter | None = None
+        self._watching: anyio.CapacityLimiter | None = None
 
     def routes(self) -> list[Route]:
         handlers: list[tuple[str, Handler, list[str]]] = [
@@ -142,83 +145,65 @@ class Proxy:
 
     async def chat(self, exchange: Exchange) -> Response:
         """A chat request: frames are selected from its videos first; one without videos is passed on as it is."""
-        chat = await self._in_thread(self.videos.read, exchange.body, exchange.request.headers)
+        chat = await run_in_threadpool(self.videos.read, exchange.body, exchange.request.headers)
         if chat is None:
             return await self.forward(exchange)
-        lines: asyncio.Queue[bytes] = asyncio.Queue()
-        loop, cancelled = asyncio.get_running_loop(), threading.Event()
+        latest: deque[bytes] = deque(maxlen=1)
+        cancelled = threading.Event()
 
         def report(stage: str, done: float, total: float, /) -> None:
             share = f" {min(done / total, 1.0):.0%}" if total else ""
-            loop.call_soon_threadsafe(lines.put_nowait, f": framesift: {stage}{share}\n\n".encode())
+            latest.append(f": framesift: {stage}{share}\n\n".encode())
 
         watching = asyncio.create_task(self._in_thread(self.videos.watch, chat, Call(report, cancelled)))
         exchange.stack.callback(watching.cancel)
         exchange.stack.callback(cancelled.set)
-        if chat.body.get("stream") is True and (line := await _next_line(lines, watching, None)):
-            return StreamingResponse(self._with_progress(exchange, chat, watching, lines, line), headers=STREAM_HEADERS)
-        return await self._reply(exchange, chat, await watching)
 
-    async def _with_progress(
-        self,
-        exchange: Exchange,
-        chat: ChatRequest,
-        watching: "asyncio.Task[dict[str, WatchedVideo]]",
-        lines: "asyncio.Queue[bytes]",
-        line: bytes,
-    ) -> AsyncIterator[bytes]:
-        """Comments of the event stream while videos are indexed, then the reply; an error is an event."""
-        while line:
-            yield line
-            line = await _next_line(lines, watching, KEEPALIVE_S)
-        try:
-            reply = await self._reply(exchange, chat, await watching)
-        except FramesiftError as error:
-            reply = JSONResponse(*_describe(error))
-        if isinstance(reply, StreamingResponse):
-            async for piece in reply.body_iterator:
-                yield bytes(piece)  # type: ignore[arg-type]  # what this module writes
-            return
-        try:
-            yield event(json.loads(bytes(reply.body)))
-        except ValueError:
-            yield event(openai_error(502, f"the upstream replied with status {reply.status_code} and no JSON"))
-        yield event(None)
+        async def comments_then_reply() -> AsyncIterator[bytes]:
+            while not watching.done():
+                yield latest[0]
+                await asyncio.wait({watching}, timeout=PROGRESS_S)
+            try:
+                reply = await self._reply(exchange, chat, await watching)
+            except FramesiftError as error:
+                reply = _refusal(error)
+            async for piece in _as_events(reply):
+                yield piece
+
+        while chat.body.get("stream") is True and not watching.done():
+            if latest:  # its videos are not ready
+                return StreamingResponse(comments_then_reply(), headers=STREAM_HEADERS)
+            await asyncio.wait({watching}, timeout=PROGRESS_S)
+        return await self._reply(exchange, chat, await watching)
 
     async def _reply(self, exchange: Exchange, chat: ChatRequest, watched: Mapping[str, WatchedVideo]) -> Response:
         """The upstream's reply to a request with frames, with the addition."""
         owners, as_video = await self._list_owners(exchange, chat.model), True
         while True:
             content, as_video = await self._in_thread(self.videos.content, chat, watched, owners, as_video)
-            upstream = await self._send(exchange, content, {"content-length": str(len(content))})
+            upstream = await self._send(exchange, content, len(content))
+            headers = _passed_on(upstream.headers, OF_CONTENT)
             if upstream.status_code < 400:
                 break
             body = await self._read(upstream)
             message = failures.remove_images(body.decode("utf-8", "replace"))
             if not as_video or not self.videos.reader(chat.model).refuses_video(upstream.status_code, message):
-                return Response(body, upstream.status_code, _reply_headers(upstream))
+                return Response(body, upstream.status_code, headers)
             as_video = False
         base = f"{exchange.request.base_url}{API[1:]}"
         record = {"question": chat.question, "videos": [one.record(base) for one in watched.values()]}
         addition = Addition(record, chat.options.links)
-        if upstream.headers.get("content-type", "").startswith("text/event-stream"):
-            pieces, headers = addition.to_stream(self._pieces(upstream)), _reply_headers(upstream) | STREAM_HEADERS
-            return StreamingResponse(pieces, upstream.status_code, headers)
-        body = addition.to_json(await self._read(upstream))
-        return Response(body, upstream.status_code, _reply_headers(upstream))
+        if headers.get("content-type", "").startswith("text/event-stream"):
+            pieces = addition.to_stream(self._pieces(upstream.aiter_bytes()))
+            return StreamingResponse(pieces, upstream.status_code, headers | STREAM_HEADERS)
+        return Response(addition.to_json(await self._read(upstream)), upstream.status_code, headers)
 
     async def forward(self, exchange: Exchange) -> Response:
         """Pass a request on unchanged, and its reply back, byte for byte."""
-        given, content = exchange.request.headers, None
-        own = {"content-length": given["content-length"]} if "content-length" in given else {}
-        if own or "transfer-encoding" in given:
-            exchange.body.seek(0)
-            content = _chunks(exchange.body)
-        upstream = await self._send(exchange, content, own)
-        response = StreamingResponse(self._pieces(upstream, raw=True), upstream.status_code)
-        headers = upstream.headers.raw
-        response.raw_headers = [(name, text) for name, text in headers if name.decode().lower() not in OWN_HEADERS]
-        return response
+        size = exchange.body.seek(0, os.SEEK_END)
+        exchange.body.seek(0)
+        upstream = await self._send(exchange, _chunks(exchange.body) if size else None, size)
+        return StreamingResponse(self._pieces(upstream.aiter_raw()), upstream.status_code, _passed_on(upstream.headers))
 
     async def upload(self, exchange: Exchange) -> Response:
         """Keep a video as OpenAI's API keeps files; any other file goes to the upstream."""
@@ -230,43 +215,42 @@ class Proxy:
             exchange.stack.push_async_callback(form.close)
             file = form.get("file")
             if isinstance(file, UploadFile) and _is_video(file):
-                name = file.filename or ""
-                return JSONResponse(_file_record(await self._in_thread(self.videos.receive, file.file, name)))
+                video = await run_in_threadpool(self.videos.receive, file.file, file.filename or "")
+                return JSONResponse(_file_record(video))
         return await self.forward(exchange)
 
     async def list_files(self, _: Exchange) -> Response:
-        rows = [_file_record(video) for video in await self._in_thread(self.videos.list_sent)]
+        rows = [_file_record(video) for video in await run_in_threadpool(self.videos.list_sent)]
         return JSONResponse({"object": "list", "data": rows, "has_more": False})
 
     async def file(self, exchange: Exchange) -> Response:
         video = await self._sent(exchange)
-        if exchange.request.method == "DELETE":
-            await self._in_thread(self.videos.downloads.remove, video.url)
-            return JSONResponse({"id": video.url, "object": "file", "deleted": True})
-        return JSONResponse(_file_record(video))
+        if exchange.request.method == "GET":
+            return JSONResponse(_file_record(video))
+        await run_in_threadpool(self.videos.downloads.remove, video.url)
+        return JSONResponse({"id": video.url, "object": "file", "deleted": True})
 
     async def file_content(self, exchange: Exchange) -> Response:
         return FileResponse((await self._sent(exchange)).path, media_type="application/octet-stream")
 
+    async def _sent(self, exchange: Exchange) -> LibraryVideo:
+        return await run_in_threadpool(self.videos.sent, SENT + exchange.request.path_params["id"])
+
     async def frame(self, exchange: Exchange) -> Response:
         """A frame that a reply links to."""
-        given = exchange.request.path_params
-        image = await self._in_thread(self.videos.frame, given["video"], given["time_s"])
+        image = await run_in_threadpool(self.videos.frame, *exchange.request.path_params.values())
         return Response(image, media_type="image/jpeg")
-
-    async def _sent(self, exchange: Exchange) -> LibraryVideo:
-        return await self._in_thread(self.videos.sent, SENT + exchange.request.path_params["id"])
 
     async def _list_owners(self, exchange: Exchange, model: str) -> dict[str, str]:
         """The owners of the upstream's models; where it has no list, nothing is known of them."""
         if model not in self._owners:
-            with suppress(self._errors, ValueError, LookupError, TypeError):
+            with suppress(self._errors, ValueError, LookupError, TypeError, AttributeError):
                 url = f"{self._address.url}/models"
                 reply = await self._client.get(url, headers=self._headers(exchange.request), params=self._address.query)
                 self._owners = {str(row["id"]): str(row.get("owned_by", "")) for row in reply.json()["data"]}
         return self._owners
 
-    async def _send(self, exchange: Exchange, content: Any, own: dict[str, str]) -> Any:
+    async def _send(self, exchange: Exchange, content: Any, size: int) -> Any:
         """Send a request to the upstream; its reply is closed with the exchange."""
         scope = exchange.request.scope
         path = scope["raw_path"].decode("ascii").partition("?")[0].removeprefix(API)
@@ -274,7 +258,7 @@ class Proxy:
             raise UnknownFile("there is nothing at this address")
         query = "&".join(filter(None, [scope["query_string"].decode("ascii"), urlencode(self._address.query)]))
         url = f"{self._address.url}/{path}{'?' * bool(query)}{query}"
-        headers = self._headers(exchange.request) | own
+        headers = self._headers(exchange.request) | ({"content-length": str(size)} if size else {})
         request = self._client.build_request(scope["method"], url, headers=headers, content=content)
         try:
             upstream = await self._client.send(request, stream=True)
@@ -285,48 +269,41 @@ class Proxy:
 
     def _headers(self, request: Request) -> dict[str, str]:
         """The client's headers for the upstream. This server's token is not for it: then the key of this process is."""
-        left_out = {*OWN_HEADERS, "content-length"}
-        headers = {
-            name: text for name, text in request.headers.items() if name not in left_out and not name.startswith(HEADER)
-        }
+        given = _passed_on(request.headers, OF_CONTENT)
+        headers = {name: text for name, text in given.items() if not name.startswith(HEADER)}
         if self._token and is_token(bearer_token(request.headers), self._token):
             del headers["authorization"]
             headers |= {"authorization": f"Bearer {key}"} if (key := os.environ.get(KEY_VARIABLE)) else {}
         return headers | {"accept-encoding": "identity"}
 
-    async def _pieces(self, upstream: Any, *, raw: bool = False) -> AsyncIterator[bytes]:
+    async def _pieces(self, received: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         try:
-            async for piece in upstream.aiter_raw() if raw else upstream.aiter_bytes():
+            async for piece in received:
                 yield piece
         except self._errors:
             raise UpstreamError(failures.lost_connection(self._address.server)) from None
 
     async def _read(self, upstream: Any) -> bytes:
-        return b"".join([piece async for piece in self._pieces(upstream)])
+        return b"".join([piece async for piece in self._pieces(upstream.aiter_bytes())])
 
     async def _in_thread(self, work: Callable[..., Returned], *arguments: Any) -> Returned:
-        if self._limiter is None:
-            self._limiter = anyio.CapacityLimiter(MAX_CALLS)
-        return await anyio.to_thread.run_sync(partial(work, *arguments), abandon_on_cancel=True, limiter=self._limiter)
+        """Run work on videos, which other requests do not wait for, nor one whose client has gone."""
+        self._watching = self._watching or anyio.CapacityLimiter(MAX_WATCHING)
+        return await anyio.to_thread.run_sync(partial(work, *arguments), abandon_on_cancel=True, limiter=self._watching)
 
 
 def add_to_page(app: FastAPI, access: ServerConfig) -> None:
     """Serve /v1 beside the page, for the first of its readers that is a server."""
     upstream = next((reader for reader in access.readers if parse_address(reader)), None)
     if upstream is not None:
-        folders = () if access.folder is None else (access.folder,)
-        limit = access.upload_bytes
+        folders, limit = () if access.folder is None else (access.folder,), access.upload_bytes
         config = ProxyConfig(folders, access.pipeline, download_bytes=limit, upstream=upstream.partition("#")[0])
         app.router.routes += Proxy(config, access, app.state.services.catalog).routes()
 
 
 def create_server(config: ProxyConfig, access: ServerConfig) -> uvicorn.Server:
-    async def about(_: Request) -> Response:
-        return PlainTextResponse("framesift proxy: the base URL for a chat application is this address and /v1\n")
-
-    app = Starlette(routes=[Route("/", about), *Proxy(config, access).routes()])
     settings = uvicorn.Config(
-        SecurityMiddleware(app, config=access),
+        SecurityMiddleware(Starlette(routes=Proxy(config, access).routes()), config=access),
         log_level="warning",
         access_log=False,
         server_header=False,
@@ -336,24 +313,14 @@ def create_server(config: ProxyConfig, access: ServerConfig) -> uvicorn.Server:
     return uvicorn.Server(settings)
 
 
-async def _nothing_more() -> Message:
-    await anyio.sleep_forever()
-    raise AssertionError
-
-
 async def _until_disconnect(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
 
 
-async def _next_line(lines: "asyncio.Queue[bytes]", work: "asyncio.Task[Any]", wait_s: float | None) -> bytes:
-    """The next line of progress, or one without content if there is none for so long; empty once the work is done."""
-    getting = asyncio.create_task(lines.get())
-    try:
-        await asyncio.wait({work, getting}, timeout=wait_s, return_when=asyncio.FIRST_COMPLETED)
-        return b"" if work.done() else getting.result() if getting.done() else b":\n\n"
-    finally:
-        getting.cancel()
+async def _nothing_more() -> Message:
+    await anyio.sleep_forever()
+    raise AssertionError
 
 
 async def _chunks(body: IO[bytes]) -> AsyncGenerator[bytes, None]:
@@ -361,15 +328,26 @@ async def _chunks(body: IO[bytes]) -> AsyncGenerator[bytes, None]:
         yield chunk
 
 
-def _describe(error: FramesiftError) -> tuple[dict[str, Any], int]:
+async def _as_events(reply: Response) -> AsyncIterator[bytes]:
+    """A reply inside a stream that has begun: its own events, or an error as one."""
+    if isinstance(reply, StreamingResponse):
+        async for piece in reply.body_iterator:
+            yield bytes(piece)  # type: ignore[arg-type]  # what this module writes
+        return
+    try:
+        yield event(json.loads(bytes(reply.body)))
+    except ValueError:
+        yield event(openai_error(502, f"the upstream replied with status {reply.status_code} and no JSON"))
+    yield event(None)
+
+
+def _refusal(error: FramesiftError) -> Response:
     status = next((code for kind, code in STATUS_CODES.items() if isinstance(error, kind)), 400)
-    return openai_error(status, str(error)), status
+    return JSONResponse(openai_error(status, str(error)), status)
 
 
-def _reply_headers(upstream: Any) -> dict[str, str]:
-    """Of a reply whose content may have changed."""
-    left_out = {*OWN_HEADERS, "content-length", "content-encoding"}
-    return {name: text for name, text in upstream.headers.items() if name not in left_out}
+def _passed_on(headers: Mapping[str, str], but: Set[str] = frozenset()) -> dict[str, str]:
+    return {name: text for name, text in headers.items() if name.lower() not in OWN_HEADERS | but}
 
 
 def _is_video(file: UploadFile) -> bool:

@@ -31,31 +31,28 @@ class Addition:
                 message = choice["message"]
                 if isinstance(message.get("content"), str):
                     message["content"] += self.line
-        except (ValueError, LookupError, TypeError, AttributeError):
+            return json.dumps({**reply, FIELD: self.record}).encode()
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             return content
-        return json.dumps({**reply, FIELD: self.record}).encode() if isinstance(reply, dict) else content
 
     async def to_stream(self, pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-        """The lines of a streamed reply unchanged, the links before its last text ends, the record before [DONE]."""
+        """The lines of a streamed reply unchanged, the links before its text ends, the record before [DONE]."""
         rest, is_added = b"", False
-        chunk: dict[str, Any] = {}
+        last: dict[str, Any] = {}
         async for piece in pieces:
             *lines, rest = (rest + piece).split(b"\n")
             for line in lines:
-                name, _, data = line.partition(b":")
-                data = data.strip() if name == b"data" else b""
-                if data == DONE and not is_added:
-                    yield event(_chunk(chunk, {}) | {FIELD: self.record})
+                chunk = _chunk(line)
+                last = chunk or last
+                if self.has_links and any(choice.get("finish_reason") for choice in chunk.get("choices", ())):
+                    yield _addition(chunk, {"content": self.line}, {})
+                if line.removeprefix(b"data:").strip() == DONE and not is_added:
                     is_added = True
-                elif data.startswith(b"{"):
-                    ended = _ended(data)
-                    chunk = ended or chunk or _parsed(data)
-                    if ended and self.has_links:
-                        yield event(_chunk(chunk, {"content": self.line}))
+                    yield _addition(last, {}, {FIELD: self.record})
                 yield line + b"\n"
         yield rest
         if not is_added:
-            yield event(_chunk(chunk, {}) | {FIELD: self.record})
+            yield _addition(last, {}, {FIELD: self.record})
 
 
 def event(data: Mapping[str, Any] | None) -> bytes:
@@ -63,26 +60,17 @@ def event(data: Mapping[str, Any] | None) -> bytes:
     return b"data: " + (DONE if data is None else json.dumps(data).encode()) + b"\n\n"
 
 
-def _parsed(data: bytes) -> dict[str, Any]:
+def _chunk(line: bytes) -> dict[str, Any]:
+    """The chunk of a reply on a line of the stream; empty for any other line."""
     try:
-        chunk = json.loads(data)
-    except ValueError:
+        chunk = json.loads(line.removeprefix(b"data:")) if line.startswith(b"data:") else {}
+        return chunk if all(isinstance(choice, dict) for choice in chunk["choices"]) else {}
+    except (ValueError, LookupError, TypeError, RecursionError):
         return {}
-    return chunk if isinstance(chunk, dict) else {}
 
 
-def _ended(data: bytes) -> dict[str, Any]:
-    """The chunk that ends the reply's text; empty for another."""
-    if b'"finish_reason"' not in data:
-        return {}
-    chunk = _parsed(data)
-    choices = chunk.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices else {}
-    return chunk if isinstance(choice, dict) and choice.get("finish_reason") else {}
-
-
-def _chunk(like: Mapping[str, Any], delta: Mapping[str, Any]) -> dict[str, Any]:
+def _addition(like: Mapping[str, Any], delta: Mapping[str, Any], more: Mapping[str, Any]) -> bytes:
     """A chunk of the same reply as another. It has a choice: many clients look at the first one of every chunk."""
     same = {name: like[name] for name in ("id", "created", "model", "system_fingerprint") if name in like}
     choice = {"index": 0, "delta": delta, "finish_reason": None}
-    return {"object": "chat.completion.chunk", **same, "choices": [choice]}
+    return event({"object": "chat.completion.chunk", **same, "choices": [choice], **more})

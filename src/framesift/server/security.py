@@ -40,6 +40,8 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
 }
+# Replies under it come from another server, and are never a page of this one.
+API_HEADERS = {"content-security-policy": "default-src 'none'; sandbox", "x-content-type-options": "nosniff"}
 
 ERROR_TITLES = {401: "Token required", 403: "Access denied", 404: "Page not found"}
 ERROR_STYLE = read_asset("server/templates/error.css")
@@ -78,6 +80,8 @@ class SecurityMiddleware:
                 headers.setdefault("cache-control", "no-store" if scope["path"].startswith("/api") else "no-cache")
                 for name, value in HEADERS.items():
                     headers.setdefault(name, value)
+                if scope["path"].startswith(API):
+                    headers.update(API_HEADERS)
             await send(message)
 
         try:
@@ -223,7 +227,8 @@ def bearer_token(headers: Headers) -> str:
 
 def _expects_html(request: Request) -> bool:
     """Whether the client is a browser showing a page; others get errors as JSON."""
-    return "text/html" in request.headers.get("accept", "") and not request.scope["path"].startswith("/api/")
+    is_page = not request.scope["path"].startswith(("/api/", API))
+    return is_page and "text/html" in request.headers.get("accept", "")
 
 
 def is_token(given: str, token: str) -> bool:
