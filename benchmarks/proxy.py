@@ -25,6 +25,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from helpers.upstream import Upstream
 
 AT_A_TIME = (1, 10, 50)
+CLIENT = httpx.Client(timeout=600, limits=httpx.Limits(max_connections=None))
 
 
 def memory_mb(process, field):
@@ -35,7 +36,7 @@ def memory_mb(process, field):
 def ask(url, content):
     started = time.perf_counter()
     headers = {"content-type": "application/json"}
-    reply = httpx.post(f"{url}/chat/completions", content=content, headers=headers, timeout=600)
+    reply = CLIENT.post(f"{url}/chat/completions", content=content, headers=headers)
     return time.perf_counter() - started, reply.status_code == 200 and bool(reply.json()["choices"])
 
 

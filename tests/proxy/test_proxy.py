@@ -3,10 +3,12 @@
 import base64
 import io
 import json
+import shutil
 import socket
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from types import SimpleNamespace
 
 import httpx
@@ -82,6 +84,7 @@ def test_models_unknown_paths_and_queries_are_the_upstreams(proxy, upstream):
     assert [model.id for model in proxy.openai.models.list()] == ["reader-7b"]
     reply = proxy.http.get("/nothing/a%2Fb?x=1")
     assert (reply.status_code, upstream.requests[-1].path) == (404, "/v1/nothing/a%2Fb?x=1")
+    assert reply.headers["content-security-policy"] == "default-src 'none'; sandbox"
 
 
 def test_path_can_not_leave_the_upstreams_api(proxy, upstream):
@@ -130,6 +133,13 @@ def test_follow_up_selects_again_and_does_not_index_again(proxy, upstream, monke
         and upstream.chats[-1].body["messages"][1:] == messages[1:]
     )
     assert len(upstream.chats[-1].pictures(0)) == 2
+
+
+def test_copy_of_a_signed_url_is_not_found_without_the_signature(proxy):
+    url = "https://example.org/film.mp4"
+    boat = proxy.videos.folders.find("boat.mp4").path
+    proxy.videos.downloads.store(f"{url}?sig=1", lambda place: Path(shutil.copy(boat, place)))
+    assert proxy.videos.downloads.find(f"{url}?sig=1").name == url and proxy.videos.downloads.find(url) is None
 
 
 def test_several_videos_share_the_budget(proxy, upstream):

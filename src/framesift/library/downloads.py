@@ -69,6 +69,8 @@ def is_web_address(name: str) -> bool:
 class Downloads:
     """Copies of videos, each in a directory of its own. Those used least recently are removed beyond the limit."""
 
+    by_name = True  # whether a copy is also found under the name it is listed with, which has no signature
+
     def __init__(self, folder: Path, config: SourceConfig) -> None:
         self.folder, self.config = folder, config
 
@@ -88,7 +90,7 @@ class Downloads:
     def find(self, name: str) -> LibraryVideo | None:
         """The copy of a URL, as it was given or is listed, if it was downloaded before."""
         own = self._place(name) / ORIGIN  # looked at first: there may be many
-        copies = map(self._copy, [own] if own.is_file() else self._origins())
+        copies = map(self._copy, [own] if own.is_file() else self._origins() if self.by_name else ())
         copy = next((video for video in copies if video is not None and name in (video.url, video.name)), None)
         if copy is not None:
             (copy.path.parent / ORIGIN).touch()  # used now

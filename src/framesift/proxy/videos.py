@@ -85,6 +85,7 @@ class ChatVideos(VideoSession):
         super().__init__(config, STATE)
         self.catalog = catalog or self.catalog
         self.config = config
+        self.downloads.by_name = False  # one client's signature is not for others
         self.images = FrameImages(self.downloads.folder / "frames")
         self._reading = threading.Lock()  # one large request is in memory at a time
         self._storing = threading.Lock()  # equal videos are stored once
