@@ -212,7 +212,7 @@ def test_cgbench_has_a_scene_for_each_clue(tmp_path):
         "Nature",
         ("Counting",),
     )
-    assert (first.scenes, first.duration_s) == ((((3.0, 5.0),), ((70.0, 71.0),)), 64.0)
+    assert (first.scenes, first.duration_s) == ((((2.5, 5.5),), ((69.5, 71.5),)), 64.0)
     assert (first.subtitles, second.subtitles.name, second.answer) == (None, "u1.srt", 2)
     assert some.notes[0] == "1 clue after the end of the video (1)" and "1 video without subtitles" in some.notes[1]
 
@@ -220,7 +220,7 @@ def test_cgbench_has_a_scene_for_each_clue(tmp_path):
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
-        ({"clue_intervals": [[5, 3]]}, "a scene has 5 to 3 s; expected a start of at least 0"),
+        ({"clue_intervals": [[5, 2]]}, "a scene has 4.5 to 2.5 s; expected a start of at least 0"),
         ({"clue_intervals": [[5]]}, "question 1: clue_intervals"),
         ({"clue_intervals": "[[1, 2]]"}, "question 1: clue_intervals"),
         ({"right_answer": "D"}, "question 1: the answer 'D' is none of the options"),
@@ -241,6 +241,7 @@ def test_videomme_v2_has_levels_and_letters(tmp_path):
     assert (first.video.is_file(), first.group, first.categories) == (True, "Level 2", ("Order",))
     assert (first.question.options, first.answer) == (("Yes.", "No.", "Both", "None"), 2)
     assert (second.group, second.categories) == ("", ())
+    assert first.subtitles.name == "017.jsonl"
 
 
 def own_row(**fields):

@@ -180,20 +180,21 @@ def load_videomme(folder: Path) -> Dataset:
 
 
 def load_videomme_v2(folder: Path) -> Dataset:
-    """Video-MME-v2: test.parquet (or JSON, CSV), videos/{video_id}.mp4, subtitle/{video_id}.srt. Rows have
-    `question_id`, `video_id`, `question`, `options`, `answer` (a letter) and, if there, `level` and `second_head`.
+    """Video-MME-v2: test.parquet (or JSON, CSV), videos/{video_id}.mp4, subtitle/{video_id}.jsonl with a word per line.
+    Rows have `video_id`, `question`, `options`, `answer` (a letter) and, if there, `level`, `second_head` and
+    `question_id`, for which their position, from 0, stands in.
 
     The groups are the levels. Every question has equal weight, and the score by groups of related questions is not
     computed. Videos without a subtitle file are asked about without, unless none has one.
     """
     rows, annotation, root = _published(folder, VIDEOMME_V2_FILES, "Video-MME-v2")
     items = []
-    for row in rows:
+    for k, row in enumerate(rows):
         options, video, level = _lettered_options(row), row("video_id", FilePath), row("level", Name, "")
         kind = row("second_head", Name, "")
         items.append(
             Item(
-                id=row("question_id"),
+                id=row("question_id", Name, str(k)),
                 video_id=readable(video),
                 video=_find(root, ("videos", "data", "video"), f"{video}.mp4"),
                 question=row.question(options),
@@ -201,10 +202,13 @@ def load_videomme_v2(folder: Path) -> Dataset:
                 group=f"Level {level}" if level.isdecimal() else level,
                 published_group=level,
                 categories=(kind,) if kind else (),
-                subtitles=_find(root, ("subtitle", "subtitles"), f"{video}.srt"),
+                subtitles=_find(root, ("subtitle", "subtitles"), f"{video}.jsonl"),
             )
         )
     return _without_subtitles("videomme-v2", items, annotation)
+
+
+CLUE_ROUNDING_S = 0.5  # clues are marked in whole seconds
 
 
 def load_cgbench(folder: Path) -> Dataset:
@@ -212,8 +216,8 @@ def load_cgbench(folder: Path) -> Dataset:
     cg_subtitles/{video_uid}.srt. Rows have `qid`, `video_uid`, `question`, `choices`, `right_answer` (a letter),
     `clue_intervals` ([[start, end], …] in seconds), `duration`, `domain` and `sub_category`.
 
-    Every clue interval is a scene. The groups are the domains. Videos without a subtitle file are asked about without,
-    unless none has one.
+    Every clue interval is a scene, with half a second on each side. The groups are the domains. Videos without a
+    subtitle file are asked about without, unless none has one.
     """
     path = find_annotation(folder, ("cgbench_mini.json", "cgbench.json", "*/cgbench_mini.json"), "CG-Bench")
     rows, annotation = _rows(path)
@@ -237,7 +241,7 @@ def load_cgbench(folder: Path) -> Dataset:
                 categories=(row("sub_category"),),
                 duration_s=duration_s,
                 subtitles=_find(root, ("cg_subtitles", "subtitles"), f"{video}.srt"),
-                scenes=tuple((clue,) for clue in clues),
+                scenes=tuple(((max(0.0, a - CLUE_ROUNDING_S), z + CLUE_ROUNDING_S),) for a, z in clues),
             )
         )
     outside = (f"{counted(len(late), 'clue')} after the end of the video ({', '.join(late)})",) if late else ()

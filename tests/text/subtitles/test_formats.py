@@ -218,3 +218,11 @@ def test_languages_that_a_file_states_are_reported(tmp_path):
     stated = {webvtt: ("pt",), whisper: ("ja",), FILES["TTML"]: ("en",), FILES["SAMI"]: ("en",), FILES["SubRip"]: ()}
     for content, languages in stated.items():
         assert read_report(put(tmp_path, content))[1].languages == languages
+
+
+def test_single_words_of_json_lines_are_joined_to_sentences(tmp_path):
+    words = "So we have to put it off . The wind is far too strong today .".replace(" .", ".").split()
+    rows = [{"text": word, "start_time": 0.4 * k, "end_time": 0.4 * k + 0.3} for k, word in enumerate(words)]
+    events, _ = read_report(put(tmp_path, "\n".join(map(json.dumps, rows)), "017.jsonl"))
+    assert [event.text for event in events] == ["So we have to put it off.", "The wind is far too strong today."]
+    assert events[1].start_s == pytest.approx(2.8)

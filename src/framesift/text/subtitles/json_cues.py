@@ -3,8 +3,9 @@
 The tools differ only in the names of the keys and in where the list is, so one parser reads them all.
 """
 
+import itertools
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from framesift.text.subtitles.base import (
@@ -17,7 +18,11 @@ from framesift.text.subtitles.base import (
     parse_seconds,
 )
 from framesift.text.subtitles.markup import plain_lines
+from framesift.text.word_timing import Word, split_sentences
 
+# Cues are single words, which are joined to sentences, if at least this share of this many has no space and they last
+# less than this on average.
+SINGLE_WORDS, LEAST_WORDS, WORD_S = 0.95, 10, 0.8
 _LIST_KEYS = ("segments", "chunks", "transcription", "transcript", "subtitles", "captions", "cues", "events", "body")
 _START_KEYS = ("start", "begin", "from", "start_s", "start_time", "startTime")
 _END_KEYS = ("end", "to", "stop", "end_s", "end_time", "endTime")
@@ -51,7 +56,20 @@ class JsonCues(SubtitleFormat):
                 parsed.skip(json.dumps(entry)[:200], "unreadable dropped")
         if entries and not parsed.cues:
             raise NotSubtitles("it is JSON, but none of its entries has a start and a text", parsed.bad_line)
+        if _are_words(parsed.cues):
+            words = [Word(cue.start_s, cue.end_s or cue.start_s, f" {' '.join(cue.lines)}") for cue in parsed.cues]
+            parsed.cues = [Cue(e.start_s, e.end_s, (e.text,), parsed.cues[0].language) for e in split_sentences(words)]
         return parsed
+
+
+def _are_words(cues: Sequence[Cue]) -> bool:
+    """Whether cues are single words: short in time, without a space, by their starts."""
+    if len(cues) < LEAST_WORDS or any(cue.end_s is None or len(cue.lines) != 1 for cue in cues):
+        return False
+    spoken_s = sum((cue.end_s or 0.0) - cue.start_s for cue in cues) / len(cues)
+    single = sum(" " not in cue.lines[0] for cue in cues) / len(cues)
+    in_order = all(a.start_s <= b.start_s for a, b in itertools.pairwise(cues))
+    return in_order and single > SINGLE_WORDS and 0 < spoken_s < WORD_S
 
 
 def _load(text: str) -> object:
