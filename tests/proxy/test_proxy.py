@@ -80,6 +80,13 @@ def test_request_without_video_is_passed_byte_for_byte(proxy, upstream):
     assert not {"x-framesift-budget", "cookie"} & set(request.headers)
 
 
+def test_settings_without_a_video_change_nothing_else(proxy, upstream):
+    message = {"role": "user", "content": "Hello."}
+    reply = proxy.post({"model": "m", "messages": [message], "framesift": {"links": True}}).json()
+    assert upstream.chats[0].body == {"model": "m", "messages": [message]} and reply["framesift"]["videos"] == []
+    assert reply["choices"][0]["message"]["content"] == "It is red."
+
+
 def test_models_unknown_paths_and_queries_are_the_upstreams(proxy, upstream):
     assert [model.id for model in proxy.openai.models.list()] == ["reader-7b"]
     reply = proxy.http.get("/nothing/a%2Fb?x=1")
@@ -265,6 +272,12 @@ def test_too_large_a_video_is_refused(upstream, folder, tmp_path):
         with pytest.raises(openai.APIStatusError, match="--max-upload raises the limit") as caught:
             proxy.openai.files.create(file=("film.mp4", video_bytes()), purpose="user_data")
     assert caught.value.status_code == 413
+
+
+def test_too_large_a_request_is_refused_with_the_remedy(proxy, monkeypatch):
+    monkeypatch.setattr("framesift.server.security.MAX_CHAT_BYTES", 1000)
+    reply = proxy.post(chat(data_part()))
+    assert reply.status_code == 413 and "send a large video as a file to /v1/files" in reply.json()["error"]["message"]
 
 
 def test_error_of_the_upstream_passes_and_nothing_is_indexed_again(proxy, upstream, monkeypatch):

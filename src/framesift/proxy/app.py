@@ -192,7 +192,7 @@ class Proxy:
             as_video = False
         base = f"{exchange.request.base_url}{API[1:]}"
         record = {"question": chat.question, "videos": [one.record(base) for one in watched.values()]}
-        addition = Addition(record, chat.options.links)
+        addition = Addition(record, chat.options.links and bool(watched))
         if headers.get("content-type", "").startswith("text/event-stream"):
             pieces = addition.to_stream(self._pieces(upstream.aiter_bytes()))
             return StreamingResponse(pieces, upstream.status_code, headers | STREAM_HEADERS)

@@ -88,7 +88,6 @@ class ChatVideos(VideoSession):
         self.downloads.by_name = False  # one client's signature is not for others
         self.images = FrameImages(self.downloads.folder / "frames")
         self._reading = threading.Lock()  # one large request is in memory at a time
-        self._storing = threading.Lock()  # equal videos are stored once
         self.reader = lru_cache(MAX_READERS)(lambda model: OpenAIReader(config.upstream, model=model))
 
     def read(self, content: IO[bytes], headers: Mapping[str, str]) -> ChatRequest | None:
@@ -129,9 +128,8 @@ class ChatVideos(VideoSession):
                 shutil.copyfileobj(file, copy, CHUNK_BYTES)
             return place / safe_name(name)
 
-        with self._storing:
-            if self.downloads.find(file_id) is None:
-                self.downloads.store(file_id, write)
+        if self.downloads.find(file_id) is None:
+            self.downloads.store(file_id, write)
         return self.sent(file_id)
 
     def sent(self, file_id: str) -> LibraryVideo:
