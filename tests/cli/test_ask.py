@@ -52,6 +52,15 @@ def test_json_holds_selection_and_answer(ask, capsys):
     assert output["answer"]["letter"] == "B" and output["answer"]["text_mode"] == "tagged" and len(output["slots"]) == 4
 
 
+def test_quick_answer_says_that_only_key_frames_were_considered(ask, own_store, place, capsys):
+    assert ask(*CHOICE, "--quick") == 0
+    warned = json.loads((place / "x" / "selection.json").read_text())["warnings"]
+    assert "key frames are considered (quick)" in " ".join(warned)
+    assert "key frames are considered" in capsys.readouterr().err
+    assert ask(*CHOICE, "--json", "--force") == 0  # which completes the index
+    assert json.loads(capsys.readouterr().out)["warnings"] == []
+
+
 def test_many_questions_get_an_answer_each_and_a_failure_does_not_end_the_run(ask, server, place, capsys):
     (place / "q.txt").write_text("Cold? A) yes B) no\nWarm? A) yes B) no\n")
     server.refuse(400, "this one is odd")

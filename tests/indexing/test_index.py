@@ -11,8 +11,8 @@ import framesift as fs
 from framesift.indexing import index as build
 from framesift.store.maintenance import prune
 from framesift.store.store import INDEX, Store
-from framesift.video.frames import Sampling
-from helpers.clips import make_clip
+from framesift.video.frames import Sampling, sample
+from helpers.clips import make_clip, two_colours, write_frames
 from helpers.encoders import GridEncoder
 
 SECONDS = build.PART_SIZE + 22  # one part is stored before the end
@@ -96,6 +96,25 @@ def test_interrupted_run_resumes(clip, tmp_path, error):
     assert rest.seen == len(resumed) - build.PART_SIZE
     fs.index(clip, GridEncoder(), 1.0, store=tmp_path / "b")
     assert payload(tmp_path / "a") == payload(tmp_path / "b")
+
+
+def test_quick_index_has_key_frames_until_a_call_completes_it(tmp_path):
+    colours = np.random.default_rng(0).integers(0, 256, (50, 2, 3), dtype=np.uint8)
+    frames = (two_colours(colours[k // 3], k) for k in range(SECONDS))
+    clip, made = write_frames(tmp_path / "clip.mp4", frames, fps=1, g="5"), tmp_path / "store"
+    quick = fs.index(clip, GridEncoder(), 1.0, store=made, quick=True)
+    keys = [time_s for time_s, _ in sample(clip, 64 / SECONDS, "keyframes")]
+    assert quick.times_s.tolist() == keys and len(keys) < SECONDS / 3
+    assert quick.warnings[-1].startswith(f"only {len(keys)} key frames are considered")
+    again = GridEncoder()
+    assert len(fs.index(clip, again, 1.0, store=made, quick=True)) == len(keys) and again.seen == 0
+    with pytest.raises(KeyboardInterrupt):
+        fs.index(clip, Interrupted(build.PART_SIZE, KeyboardInterrupt()), 1.0, store=made)
+    assert fs.index(clip, again, 1.0, store=made, quick=True).times_s.tolist() == keys  # while it is not complete
+    complete, direct = (fs.index(clip, GridEncoder(), 1.0, store=store) for store in (made, tmp_path / "direct"))
+    assert len(list(made.rglob(INDEX))) == 1 and payload(made) == payload(tmp_path / "direct")
+    assert complete.warnings == direct.warnings == ()
+    assert len(fs.index(clip, GridEncoder(), 1.0, store=made, quick=True)) == SECONDS
 
 
 class Holder(GridEncoder):

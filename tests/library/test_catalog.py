@@ -61,6 +61,12 @@ def test_video_indexed_elsewhere_is_ready_once_its_text_is_stored(catalog, video
     assert catalog.is_ready(video) and catalog.summary(video).events == 0
 
 
+def test_quick_of_the_settings_leaves_no_video_without_its_index(catalog, video, tmp_path):
+    quick = Catalog(catalog.config.replace(quick=True), tmp_path / "state")
+    quick.index(video, lambda *_: None)
+    assert quick.is_ready(video) and not quick.index_warnings(video)
+
+
 def test_cache_keeps_recent_values_and_makes_each_once():
     cache, made = RecentCache(2), []
 

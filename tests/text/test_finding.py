@@ -82,6 +82,13 @@ def test_speech_is_recognised_once_by_each_version(video, tmp_path, speak, monke
     assert heard == ["first", "first", "by a later version"]
 
 
+def test_quick_waits_for_no_speech_recognition(video, tmp_path, speak):
+    speak("moonshine", "what was said")
+    settings = {"encoder": GridEncoder(), "store": tmp_path / "store"}
+    counts = [len(fs.open(video, quick=quick, **settings).events) for quick in (True, False, True)]
+    assert counts == [0, 1, 1]
+
+
 @pytest.mark.parametrize(("fingerprint", "encoded"), [(GridEncoder.fingerprint, 2), ("unknown", 4)])
 def test_text_vectors_are_computed_once_per_distinct_text_if_the_encoder_has_a_fingerprint(
     tmp_path, fingerprint, encoded

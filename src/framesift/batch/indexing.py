@@ -72,7 +72,7 @@ def index(
         raise OptionError("the encoder came as a Python object; expected a name, which other processes can load")
     key = config.index.key("")
     config = PipelineConfig(index=config.index).replace(
-        encoder=key.encoder, store=Store(config.index.store).root.absolute()
+        encoder=key.encoder, store=Store(config.index.store).root.absolute(), quick=False
     )
     videos = list_videos(source)
     path = _default_manifest(source, config) if manifest is None else Path(manifest)

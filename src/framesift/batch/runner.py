@@ -157,6 +157,7 @@ def run_questions(
         store=Store(config.index.store).root.absolute(),
         reader=None,
         reader_options={},
+        quick=False,
         **{name: value for name, value in _PLAIN.items() if name in objects},
     )
     settings = QuestionSettings(

@@ -9,7 +9,7 @@ from framesift._utils.output_folder import add_file
 from framesift._utils.text import printable
 from framesift.cli.arguments import AddCommand
 from framesift.cli.select import ExhibitRun, SavedExhibit, add_exhibit_options, add_question, print_results
-from framesift.cli.settings import NO_READER
+from framesift.cli.settings import NO_READER, add_settings
 from framesift.errors import OptionError
 from framesift.pipeline.config import AUTO
 from framesift.types import Answer
@@ -20,6 +20,7 @@ def add_commands(add: AddCommand) -> None:
     ask = add("ask", _ask, "select frames, send them to a model and print its answer", example)
     add_question(ask)
     add_exhibit_options(ask, budget=AUTO)
+    add_settings(ask.group("which frames"), "quick")
     ask.finish("print the selections and the answers as JSON")
 
 

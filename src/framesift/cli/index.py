@@ -21,7 +21,7 @@ def add_commands(add: AddCommand) -> None:
     example = "framesift index video.mp4 talks/"
     index = add("index", _index, "decode and encode videos once, so that every later command is quick", example)
     index.group("what to index").add("videos", "VIDEO", "video files, folders of them, or patterns", nargs="+")
-    add_settings(index.group("how"), "encoder", "fps", "store")
+    add_settings(index.group("how"), "encoder", "fps", "store", "quick")
     add_all_settings(index, INDEX_SETTINGS)
     index.finish("print a row per video as JSON")
     index.set_defaults(stored=True)

@@ -31,7 +31,7 @@ NO_READER = (
 DECLARED = {declared.name: declared for record in RECORDS.values() for declared in fields(record)}
 OWNERS = {"options": "method", "reader_options": "reader"}  # whose options these are
 PLAIN = tuple(name for name in DECLARED if name not in OWNERS)  # settings with one value
-INDEX_SETTINGS = tuple(declared.name for declared in fields(IndexSettings))
+INDEX_SETTINGS = tuple(declared.name for declared in fields(IndexSettings) if declared.name != "quick")
 TEXT_SETTINGS = tuple(declared.name for declared in fields(TextSettings))
 FLAGS = {
     "from_s": ("--from",),

@@ -6,7 +6,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from importlib.metadata import version
 from typing import Any, Literal, get_args
@@ -24,14 +24,24 @@ from framesift.encoders.registry import check_device, get_encoder, identify
 from framesift.errors import FramesiftError, InputError, OptionError
 from framesift.progress import Progress, as_progress
 from framesift.store.fingerprint import FileChanged, WatchedFile, read_watched
-from framesift.store.store import IndexKey, Store, StoredCandidates, absolute_source
+from framesift.store.store import QUICK, IndexKey, Store, StoredCandidates, absolute_source
 from framesift.store.timelines import StoredTimeline, use_stored_timeline
 from framesift.types import VideoIndex
 from framesift.types.vectors import Array
 from framesift.video.blank import is_blank, is_blank_picture, is_unchanged, reduce_picture, small_picture
 from framesift.video.cuda import DECODES, CudaDecoder, CudaImage, Decode, why_not_cuda
 from framesift.video.diagnostics import list_stretches, stretches
-from framesift.video.frames import MODES, Fps, Mode, Sampling, decodable_times, parse_fps, sample
+from framesift.video.frames import (
+    ENOUGH_CANDIDATES,
+    MODES,
+    Fps,
+    Mode,
+    Sampling,
+    decodable_times,
+    parse_fps,
+    probe,
+    sample,
+)
 from framesift.video.given_frames import GivenFrames, are_frames
 from framesift.video.parallel import put_unless
 from framesift.video.timeline import read_timeline
@@ -49,6 +59,8 @@ UNCHANGED_FRAMES: tuple[UnchangedFrames, ...] = get_args(UnchangedFrames)
 # A damaged frame stays a candidate where this many seconds, counted from 0, have no other.
 MINUTE_S = 60.0
 DAMAGED = "damaged frame is", "damaged frames are"
+QUICK_SHARE = 0.1  # key frames of a quick index, of the candidates of the finished one
+QUICK_WARNING = "only {} are considered (quick); a call without quick completes the index"
 log = logging.getLogger(__name__)
 
 
@@ -68,6 +80,9 @@ class IndexSettings:
     decode: Decode = setting("auto", "where videos are decoded; auto: cuda if the encoder is there", choices=DECODES)
     store: str | os.PathLike[str] | None = setting(
         None, "folder of the indexes (default: the user's cache folder)", metavar="DIR"
+    )
+    quick: bool = setting(
+        False, "of a new video only some key frames and no speech, until a call without it", action="store_true"
     )
 
     def __post_init__(self) -> None:
@@ -111,7 +126,8 @@ def index(
         source: The URL the video came from, if `path` is a local copy.
         **settings: `store`, a folder, by default the user's cache folder; `device`; `unchanged_frames`: "reuse" gives a
             candidate that shows the same as the last encoded one that one's vector; `decode`: "cuda" decodes on the GPU
-            what it can, "cpu" everything on the CPU, "auto" on the GPU if the encoder takes images there.
+            what it can, "cpu" everything on the CPU, "auto" on the GPU if the encoder takes images there; `quick`:
+            for a new video, only some key frames.
 
     Returns:
         The candidate frames as vectors.
@@ -168,6 +184,8 @@ def build_index(
 
     def load_or_build(file: WatchedFile) -> VideoIndex:
         key = settings.key(file.fingerprint)
+        if settings.quick and opened.index_warnings(key) is None:
+            key = replace(key, mode=QUICK)
         report = as_progress(progress)
 
         def load() -> VideoIndex | None:
@@ -206,9 +224,10 @@ def _build(
     progress: Progress,
     source: str,
 ) -> None:
-    fps, mode = settings.fps, settings.mode
+    path, fps, mode = file.path, settings.fps, settings.mode
+    if key.mode == QUICK:
+        fps, mode = _quick_rate(path, fps), "keyframes"
     started = time.perf_counter()
-    path = file.path
     parts = store.load_parts(key)
     done = resumed = sum(map(len, parts))
     if done:
@@ -241,6 +260,8 @@ def _build(
         candidates, damage = _without_damaged(StoredCandidates.join(parts), path)
         if not len(candidates):
             raise InputError(f"{path!r}: none of its frames can be decoded; the file is damaged: download it again")
+        if key.mode == QUICK:
+            damage.append(QUICK_WARNING.format(counted(len(candidates), "key frame")))
         manifest: dict[str, Any] = {
             "versions": {"framesift": __version__, **{name: version(name) for name in ("av", "numpy")}},
             "video": asdict(sampling.info) | {"path": absolute_source(source)},  # absolute: pruning runs in any folder
@@ -251,6 +272,13 @@ def _build(
         }
     file.check_content()
     store.save(key, candidates, manifest)
+
+
+def _quick_rate(path: str, fps: Fps) -> float:
+    """Key frames per second of a quick index: a share of the candidates, and a few of a short video."""
+    rate = 1.0 if fps == "auto" else fps
+    few = ENOUGH_CANDIDATES / max(probe(path).duration_s, ENOUGH_CANDIDATES)
+    return min(rate, max(QUICK_SHARE * rate, few))
 
 
 def decoded_side(encoder: Encoder) -> int | None:

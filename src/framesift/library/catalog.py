@@ -163,7 +163,7 @@ class Catalog:
     """Facts are read once per version of a file and cached on disk; a few indexes and texts are cached in memory."""
 
     def __init__(self, config: PipelineConfig, state: Path, changed: Callable[[], None] = lambda: None) -> None:
-        self.config, self._changed = config, changed
+        self.config, self._changed = config.replace(quick=False), changed
         if isinstance(config.index.encoder, str):
             check_device(config.index.encoder, config.index.device)
         self.store = Store(config.index.store)

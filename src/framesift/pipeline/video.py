@@ -18,7 +18,7 @@ from framesift._utils.records import shown
 from framesift._utils.templates import render_notebook
 from framesift._utils.text import counted, duration_text, suggestion
 from framesift.encoders.registry import check_device, get_encoder
-from framesift.errors import FramesiftError, InputError, OptionError
+from framesift.errors import FramesiftError, InputError, NotStored, OptionError
 from framesift.indexing.index import build_index, index_frames
 from framesift.pipeline.config import RECORDS, PipelineConfig, ReaderSettings
 from framesift.pipeline.data import VideoData, join_videos
@@ -107,8 +107,14 @@ def open(
 
     def find() -> FoundEvents:
         started = time.perf_counter()
-        store = Store(config.index.store, stored_only=stored_only)
-        found = search_events(video, config.text, store, progress=progress)
+        quick = config.index.quick and not stored_only
+        store = Store(config.index.store, stored_only=stored_only or quick)
+        try:
+            found = search_events(video, config.text, store, progress=progress)
+        except NotStored:
+            if not quick:
+                raise
+            found = search_events(video, replace(config.text, speech="none", screen_text=False), store)
         seconds["events"] = time.perf_counter() - started
         return found
 

@@ -47,6 +47,7 @@ SAMPLING_RULES = 3
 CHANCE_RULES = 2
 TEXTS_AT_A_TIME = 1024  # encoded between two calls of progress
 PART, TEXTS, REPLIES = ".part", "texts", "replies"
+QUICK = "quick"  # the mode of an index of key frames that is used until the finished one is there
 PAYLOADS = {"index": "index.safetensors", "events": "events.json", "texts": "vectors.safetensors"}  # by kind of entry
 PAYLOADS |= {"reply": "reply.json", "timeline": "timeline.safetensors", "chance": "levels.json"}
 INDEX = PAYLOADS["index"]
@@ -172,9 +173,11 @@ class Store:
         return encoded if not (folder / MANIFEST).exists() and (encoded / MANIFEST).exists() else folder
 
     def save(self, key: IndexKey, candidates: StoredCandidates, manifest: dict[str, Any]) -> None:
-        """Write the finished index and remove its parts. An index that another process wrote first stays."""
+        """Write the finished index and remove its parts and the quick one. One that another process wrote stays."""
         self.save_entry(self.root / key.folder, "index", candidates.pack(), {**manifest, "key": asdict(key)})
         self.remove_parts(key)
+        if key.mode != QUICK:
+            shutil.rmtree(self.root / replace(key, mode=QUICK).folder, ignore_errors=True)
 
     def load_or_compute(
         self,
