@@ -81,6 +81,7 @@ def test_settings_with_credentials_are_rejected():
         ["corpus", "ask", "--questions", "q.jsonl", "--results", "r", "--workers", "1", "--reader", "{}"],
         ["select", "v.mp4", "-q", "Red?", "--method", "t-star", "--set", "namer={}"],
         ["serve", "--port", "0", "--encoder", "test-encoder", "--reader", "{}"],
+        ["proxy", "--port", "0", "--encoder", "test-encoder", "--upstream", "{}"],
     ],
     ids=lambda arguments: f"{arguments[0]} {arguments[-2]}",
 )

@@ -190,6 +190,16 @@ def test_streaming_client_gets_progress_as_comments(proxy, gate):
     assert lines[-2] == "data: [DONE]" and '"framesift": {"question"' in lines[-4]
 
 
+def test_requests_that_wait_for_an_index_do_not_hold_up_others(proxy, gate, monkeypatch):
+    monkeypatch.setattr("framesift.proxy.app.MAX_WATCHING", 1)
+    with ThreadPoolExecutor(2) as pool:
+        waiting = [pool.submit(proxy.post, chat(BOAT, words("Which boat?"))) for _ in range(2)]
+        until(lambda: proxy.videos.queue.jobs())
+        assert proxy.post(chat(words("Hello."))).status_code == 200
+        gate.set()
+        assert [each.result().status_code for each in waiting] == [200, 200]
+
+
 def test_error_after_progress_is_an_event(proxy, upstream, gate):
     upstream.replies.append(Sent([b'{"error": {"message": "no room",\n "code": 1}}'], 429))
     with pytest.raises(openai.APIError, match="no room"):

@@ -26,7 +26,7 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import FileResponse, JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
-from starlette.types import Message, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from framesift._utils.addresses import http_library
 from framesift._utils.credentials import KEY_VARIABLE, parse_address
@@ -95,7 +95,7 @@ class Endpoint:
                     body.write(chunk)
             except ClientDisconnect:
                 return
-            responding = asyncio.create_task(self._respond(request, body, send))
+            responding = asyncio.create_task(self._respond(request, body, receive, send))
             disconnected = asyncio.create_task(_until_disconnect(receive))
             try:
                 await asyncio.wait({responding, disconnected}, return_when=asyncio.FIRST_COMPLETED)
@@ -106,7 +106,7 @@ class Endpoint:
             if isinstance(outcome, Exception):
                 raise outcome
 
-    async def _respond(self, request: Request, body: IO[bytes], send: Send) -> None:
+    async def _respond(self, request: Request, body: IO[bytes], receive: Receive, send: Send) -> None:
         async with AsyncExitStack() as stack:
             body.seek(0)
             try:
@@ -114,7 +114,7 @@ class Endpoint:
             except FramesiftError as error:
                 response = _refusal(error)
             try:
-                await response(request.scope, _nothing_more, send)
+                await response(request.scope, receive, send)
             except UpstreamError as error:  # the client sees that the reply ends early, as it would without a proxy
                 log.warning("%s", error)
 
@@ -316,11 +316,6 @@ def create_server(config: ProxyConfig, access: ServerConfig) -> uvicorn.Server:
 async def _until_disconnect(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
-
-
-async def _nothing_more() -> Message:
-    await anyio.sleep_forever()
-    raise AssertionError
 
 
 async def _chunks(body: IO[bytes]) -> AsyncGenerator[bytes, None]:
