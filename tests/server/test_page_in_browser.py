@@ -282,3 +282,19 @@ def test_clip_of_a_frame_is_downloaded_and_its_link_copied(open_boat):
     assert tab.settles(lambda: actions.get_by_text("Copied").count() == 1)
     tab.page.goto(tab.page.evaluate("navigator.clipboard.readText()"))
     assert tab.settles(lambda: 9 <= tab.at_s() <= 12)
+
+
+def test_chapters_are_shown_and_played_before_a_question_and_one_is_asked_about(shared_server, visit):
+    chapters = shared_server.get(f"/api/videos/{shared_server.boat}/chapters").json()
+    tab = visit(shared_server, f"/video/{shared_server.boat}")
+    items = tab.page.locator("#chapter-list li")
+    assert tab.settles(lambda: items.count() == len(chapters) > 1 and tab.can_play())
+    assert tab.page.locator(".tl-chapters").count() == 1
+    tab.shows_image("#chapter-list img")
+    items.nth(1).locator(".open").click()
+    assert tab.settles(lambda: chapters[1]["start_s"] <= tab.at_s() < chapters[1]["end_s"])
+    items.nth(1).get_by_text("Ask about this part").click()
+    assert tab.page.evaluate("document.activeElement.id") == "question"
+    tab.ask()
+    tab.shows_text("#summary", "from 0:00:")
+    assert tab.page.locator("#chapters").is_hidden() and tab.page.locator(".tl-chapters").count() == 1

@@ -20,6 +20,7 @@ from framesift.errors import FramesiftError, NotStored
 from framesift.indexing.index import PART_SIZE, build_index
 from framesift.indexing.partial import overview, partial_index
 from framesift.library.files import LibraryVideo, public_message, read_json, write_json
+from framesift.pipeline.chapters import suggested_questions
 from framesift.pipeline.config import PipelineConfig
 from framesift.pipeline.inputs import Encoders
 from framesift.pipeline.video import Video
@@ -59,12 +60,13 @@ class VideoFacts:
 
 @dataclass(frozen=True)
 class PreparedSummary:
-    """How many events a prepared video has, where they came from, and warnings about the video."""
+    """How many events a prepared video has, where they came from, warnings about the video, and questions to try."""
 
     events: int
     sources: list[dict[str, Any]]
     notes: list[str]
     warnings: list[str] = field(default_factory=list)
+    questions: list[str] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -332,7 +334,9 @@ class Catalog:
         shown = [public_message(warning, video) for warning in warnings]
         facts = self.facts(video)
         if facts.fingerprint:
-            self._keep(video, KnownVideo(video.stamp, facts, PreparedSummary(len(text.events), sources, notes, shown)))
+            questions = suggested_questions(text.events)
+            summary = PreparedSummary(len(text.events), sources, notes, shown, questions)
+            self._keep(video, KnownVideo(video.stamp, facts, summary))
             store_subtitles(self.store, facts.fingerprint, text, video.url or str(video.path))
 
     def _find(self, video: LibraryVideo) -> KnownVideo | None:

@@ -26,10 +26,10 @@ _FUNCTION_WORDS = (
 )
 STOP_WORDS = frozenset(_FUNCTION_WORDS.split())
 
-_WORD = re.compile(r"[^\W_]+")
+WORD = re.compile(r"[^\W_]+")
 _LABEL = re.compile(r"[^:\n]{1,40}:\s|")
 # Scripts written without spaces between words.
-_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
+UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 
 
 class EventWords:
@@ -81,13 +81,13 @@ def is_quote(text: str, question: str) -> bool:
 
 def content_terms(text: str) -> list[str]:
     """A text's words as they are compared: lower case, shortened, without function words."""
-    return [term for word in _WORD.findall(text.lower()) for term in _stems(word)]
+    return [term for word in WORD.findall(text.lower()) for term in _stems(word)]
 
 
 @lru_cache(maxsize=65536)
 def _stems(word: str) -> tuple[str, ...]:
     if word in STOP_WORDS:
         return ()
-    if len(word) > 1 and _UNSPACED.search(word):
+    if len(word) > 1 and UNSPACED.search(word):
         return tuple(first + second for first, second in pairwise(word))
     return (word[:STEM_LENGTH],)

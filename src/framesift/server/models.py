@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, Field, Json, StringConstraints, mode
 
 from framesift.library.catalog import PreparedSummary, VideoFacts
 from framesift.library.jobs import Job
+from framesift.pipeline.chapters import Chapter
 from framesift.pipeline.config import MOST, ReaderSettings
 from framesift.readers.prompts import TextMode
 from framesift.search.search import SearchBy
@@ -50,7 +51,7 @@ class VideoRecord(VideoFacts):
 
     `version` changes with the file; it is `?v=` of the URLs of its images. `words`: the video's timestamped text, null
     before it is indexed. `warnings`: what was lost, guessed or odd in this video and its text. `beside`: the subtitle
-    files of an upload, of which the first is used. `examples`: questions to try; the sample video has some.
+    files of an upload, of which the first is used. `examples`: questions to try, from its text.
     """
 
     id: str
@@ -65,6 +66,13 @@ class VideoRecord(VideoFacts):
     beside: list[str]
     job: JobRecord | None
     examples: list[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChapterRecord(Chapter):
+    """A chapter; `image` is the URL of a small JPEG of its most typical frame."""
+
+    image: str
 
 
 class LibraryRecord(BaseModel):

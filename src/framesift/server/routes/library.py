@@ -19,10 +19,12 @@ from framesift._utils.text import readable
 from framesift.demo.story import EXAMPLES
 from framesift.demo.video import SHOWN_NAME
 from framesift.errors import FramesiftError, InputError
-from framesift.library.catalog import VideoFacts
+from framesift.library.catalog import PreparedSummary, VideoFacts
 from framesift.library.files import LibraryVideo, public_message
+from framesift.pipeline.chapters import find_chapters
+from framesift.server.answering import frame_url
 from framesift.server.frame_images import ServerBusy
-from framesift.server.models import LibraryRecord, VideoRecord, error_responses
+from framesift.server.models import ChapterRecord, LibraryRecord, VideoRecord, error_responses
 from framesift.server.routes import BINARY_BODY, NO_SUCH_VIDEO, ServicesDep, VideoDep, describe_job, wait_for
 from framesift.server.services import Services
 from framesift.text.subtitles import read_events
@@ -64,8 +66,18 @@ def describe(services: Services, video: LibraryVideo) -> VideoRecord:
         warnings=stored_warnings or [] if summary is None else summary.warnings,
         beside=[path.name for path in services.catalog.subtitle_files(video)] if video.uploaded else [],
         job=None if job is None else describe_job(services, job),
-        examples=list(EXAMPLES) if video.uploaded and video.name == SHOWN_NAME else [],
+        examples=list(EXAMPLES)
+        if video.uploaded and video.name == SHOWN_NAME
+        else summary.questions
+        if summary
+        else [],
     )
+
+
+def _questions_to_try(video: LibraryVideo, summary: PreparedSummary | None) -> list[str]:
+    if video.uploaded and video.name == SHOWN_NAME:
+        return list(EXAMPLES)
+    return [] if summary is None else summary.questions
 
 
 @router.get("/videos")
@@ -86,6 +98,16 @@ def get_video(services: ServicesDep, video: VideoDep) -> VideoRecord:
     if not video.path.is_file():  # deleted meanwhile
         raise HTTPException(404, NO_SUCH_VIDEO)
     return record
+
+
+@router.get("/videos/{video}/chapters", responses=error_responses(404, 409))
+def get_chapters(services: ServicesDep, video: VideoDep) -> list[ChapterRecord]:
+    """The chapters of the video's file, else its scenes by changes of the picture and pauses of the text."""
+    version = services.catalog.facts(video).image_version
+    return [
+        ChapterRecord(**asdict(chapter), image=frame_url(video, version, chapter.frame_s))
+        for chapter in find_chapters(services.catalog.prepared_so_far(video)[0])
+    ]
 
 
 @router.delete("/videos/{video}", responses=error_responses(404), status_code=204)

@@ -1,6 +1,7 @@
 // The page of one video: player, question, and the selected frames, redrawn whenever a setting changes.
 import { Answers, keepQuestion } from "./answer.js";
 import { drawLanes, highlightCard } from "./cards.js";
+import { Chapters } from "./chapters.js";
 import { el, find, get, post, showMessage, UNREACHABLE } from "./common.js";
 import { download } from "./export.js";
 import { QuestionHistory } from "./history.js";
@@ -58,6 +59,16 @@ function showLike(time_s) {
   moments.like(id, time_s);
 }
 
+const chapters = new Chapters(id, {
+  onPlay: play,
+  onPart: (window) => {
+    settings.setWindow(window);
+    settings.changed(true);
+    find("question").focus();
+  },
+  onLoad: () => drawVideoTimeline(),
+});
+
 // ---- state of the video
 
 const showState = () => drawState(video, isWaiting, { act, stopWaiting: () => (isWaiting = false) });
@@ -100,7 +111,11 @@ async function refresh() {
   find("name").textContent = video.name;
   find("facts").textContent = video.problem ? "" : `${lengthText(video.duration_s)} · ${video.width} × ${video.height}`;
   player.load(video);
-  transcript.load(video).catch(showError);
+  transcript
+    .load(video)
+    .then(() => chapters.load(video))
+    .catch(showError);
+  if (choices) drawExamples(video.examples);
   showState();
   drawText();
   if (video.ready && settings?.question && (isWaiting || (view && hasChanged(before, video)))) ask();
@@ -196,15 +211,21 @@ function clear() {
   shownRequest = null;
   answers.show(null, null);
   keptRequest = "";
-  for (const part of ["result", "timeline", "hint"]) find(part).hidden = true;
+  find("result").hidden = true;
+  drawVideoTimeline();
   drawText();
 }
 
-function draw() {
-  const { duration_s, window, curve, events } = view;
-  const data = { duration_s, window, curve, events, lanes: lanesOf(view) };
-  find("timeline").hidden = false;
-  find("hint").hidden = false;
+/** Draw the timeline: of a question, or of the video's chapters and text before one. */
+function drawVideoTimeline() {
+  const of = view ?? { ...video, events: transcript.events };
+  const { duration_s, window, curve, events } = of;
+  const { spans } = chapters;
+  const isKnown = Boolean(view) || spans.length > 1;
+  find("timeline").hidden = !isKnown;
+  find("hint").hidden = !isKnown;
+  if (!isKnown) return;
+  const data = { duration_s, window, curve, events, chapters: spans, lanes: view ? lanesOf(view) : [] };
   if (timeline) timeline.update(data);
   else
     timeline = drawTimeline(find("timeline"), {
@@ -215,6 +236,10 @@ function draw() {
       imageNear,
     });
   find("zoom-hint").hidden = !timeline.canZoom();
+}
+
+function draw() {
+  drawVideoTimeline();
   pickedFrame = null;
   timeline.mark(null);
   player.reportPosition();
@@ -246,7 +271,7 @@ find("order").addEventListener("change", () => {
 /** The image of the indexed frame nearest to a time. */
 function imageNear(time_s) {
   const times_s = view?.curve.times_s ?? [];
-  const near_s = times_s[nearest(times_s, time_s)] ?? time_s;
+  const near_s = times_s[nearest(times_s, time_s)] ?? Math.floor(time_s);
   return {
     url: `/api/videos/${id}/frames/${near_s.toFixed(3)}.jpg?v=${video.version}`,
     width: video.width,
@@ -394,7 +419,6 @@ try {
   await refresh();
   settings = new Settings(choices, onSettingChanged);
   watchJobs(onJobs, () => showMessage(find("error"), UNREACHABLE), onBack, onHistory);
-  drawExamples(video.examples);
   moveFirst();
   setUpKeys((direction) => timeline?.zoom(direction));
   if (settings.moment_s !== null) player.goTo(settings.moment_s);

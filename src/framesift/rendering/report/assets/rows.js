@@ -174,25 +174,29 @@ function itemAt(plot, items, time_s) {
   return best;
 }
 
-function drawEvents(plot, top) {
-  const events = [...plot.data.events].sort((a, b) => a.start_s - b.start_s);
-  const group = svgElement("g", { class: "tl-events" }, plot.svg);
-  svgElement("path", { d: bars(plot, events, top, EVENTS_HEIGHT) }, group);
-  const tipOf = (event) => ({
-    title: span(event),
-    text: event.text,
-    highlight: { item: event, y: top, height: EVENTS_HEIGHT },
+/** A row of texts with a start and an end, one tab stop named `label`. */
+function drawTexts(plot, top, name, label) {
+  const items = [...plot.data[name]].sort((a, b) => a.start_s - b.start_s);
+  const group = svgElement("g", { class: `tl-${name}` }, plot.svg);
+  svgElement("path", { d: bars(plot, items, top, EVENTS_HEIGHT) }, group);
+  const tipOf = (item) => ({
+    title: span(item),
+    text: item.text,
+    highlight: { item, y: top, height: EVENTS_HEIGHT },
   });
   const bottom = top + EVENTS_HEIGHT;
-  makeStepper(plot, group, "events", "Events, arrow keys to browse", events, middleOf, tipOf, top, bottom);
+  makeStepper(plot, group, name, `${label}, arrow keys to browse`, items, middleOf, tipOf, top, bottom);
   return {
     bottom,
     tipAt(time_s) {
-      const event = itemAt(plot, events, time_s);
-      return event && tipOf(event);
+      const item = itemAt(plot, items, time_s);
+      return item && tipOf(item);
     },
   };
 }
+
+const drawEvents = (plot, top) => drawTexts(plot, top, "events", "Events");
+const drawChapters = (plot, top) => drawTexts(plot, top, "chapters", "Chapters");
 
 function drawSwaps(plot, lane, top, track, y) {
   const group = svgElement("g", { class: "tl-swaps" }, plot.svg);
@@ -355,6 +359,7 @@ function drawAxis(plot, top) {
 Object.assign(globalThis.framesift, {
   bars,
   drawAxis,
+  drawChapters,
   drawCurve,
   drawEvents,
   drawLane,

@@ -2,8 +2,19 @@
 // swaps, on one time axis. It is independent of the page around it; timeline.css styles it.
 const { TimeRange, htmlElement, listenToKeys, listenToPinch, listenToWheel, makeButtons, makeOverview, makeTip } =
   globalThis.framesift;
-const { bars, clock, drawAxis, drawCurve, drawEvents, drawLane, drawOutside, frameTip, nearest, svgElement } =
-  globalThis.framesift;
+const {
+  bars,
+  clock,
+  drawAxis,
+  drawChapters,
+  drawCurve,
+  drawEvents,
+  drawLane,
+  drawOutside,
+  frameTip,
+  nearest,
+  svgElement,
+} = globalThis.framesift;
 
 const SIDE = 10;
 const CAPTION_HEIGHT = 26;
@@ -18,13 +29,21 @@ function withDefaults(data) {
   const lastTimes_s = [times_s.at(-1) ?? 0, ...lanes.flatMap((lane) => lane.frames.map((frame) => frame.time_s))];
   // The last frame may come after the duration that the container declares.
   const duration_s = lastTimes_s.reduce((latest, time_s) => Math.max(latest, time_s), data.duration_s || 0) || 1;
-  return { ...data, duration_s, curve: { ...data.curve, times_s, relevance }, events: data.events ?? [], lanes };
+  return {
+    ...data,
+    duration_s,
+    curve: { ...data.curve, times_s, relevance },
+    events: data.events ?? [],
+    chapters: data.chapters ?? [],
+    lanes,
+  };
 }
 
 /**
  * Draw a timeline into `element` and redraw it when the element changes size.
  *
  * data: {duration_s, window: [from_s, to_s], curve: {times_s, relevance, chance}, events: [{start_s, end_s, text}],
+ *        chapters: the same;
  *        lanes: [{name, caption, frames: [{id, number, time_s, role, text, image}], omitted, swaps}],
  *        onFrame(id, frame), onSeek(time_s), onWindow(from_s, to_s), imageNear(time_s) -> {url, width, height}}; all but duration_s are optional.
  *        Ids are unique over all lanes.
@@ -84,6 +103,7 @@ function drawTimeline(element, data) {
       top = row.bottom + gap;
     };
     if (shown.curve.relevance.some(Number.isFinite)) add("Relevance to the question", (y) => drawCurve(plot, y), 12);
+    if (shown.chapters.length > 1) add("Chapters", (y) => drawChapters(plot, y), 12);
     if (shown.events.length)
       add(`Events: subtitles, speech or text on screen (${shown.events.length})`, (y) => drawEvents(plot, y), 12);
     for (const lane of shown.lanes) add(lane.caption ?? lane.name, (y) => drawLane(plot, lane, y), 8);
