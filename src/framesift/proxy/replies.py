@@ -46,18 +46,21 @@ class Addition:
                 last = chunk or last
                 if self.has_links and any(choice.get("finish_reason") for choice in chunk.get("choices", ())):
                     yield _addition(chunk, {"content": self.line}, {})
-                if line.removeprefix(b"data:").strip() == DONE and not is_added:
+                if _is_done(line) and not is_added:
                     is_added = True
                     yield _addition(last, {}, {FIELD: self.record})
                 yield line + b"\n"
-        yield rest
-        if not is_added:
-            yield _addition(last, {}, {FIELD: self.record})
+        added = b"" if is_added else _addition(last, {}, {FIELD: self.record})
+        yield added + rest if is_added or _is_done(rest) else rest + b"\n\n" + added
 
 
 def event(data: Mapping[str, Any] | None) -> bytes:
     """An event of a stream; None ends it."""
     return b"data: " + (DONE if data is None else json.dumps(data).encode()) + b"\n\n"
+
+
+def _is_done(line: bytes) -> bool:
+    return line.removeprefix(b"data:").strip() == DONE
 
 
 def _chunk(line: bytes) -> dict[str, Any]:
