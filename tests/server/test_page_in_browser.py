@@ -95,7 +95,21 @@ def test_reader_chooses_an_option_on_the_page(shared_server, visit):
     tab.shows(6)
     tab.page.click("#ask-reader")
     assert tab.settles(lambda: tab.page.locator(".answer .answer-text").count() == 1)
-    assert tab.page.locator(".answer .answer-text").text_content()[1:] in ("The wind", "The rain")
+    chosen = tab.page.locator(".answer .answer-text").text_content()
+    assert chosen[1:] in ("The wind", "The rain")
+    tab.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    tab.page.click(".answer button:text-is('Copy')")
+    assert tab.settles(lambda: tab.page.locator(".answer button:text-is('Copied')").count() == 1)
+    copied = tab.page.evaluate("navigator.clipboard.readText()")
+    assert copied.startswith(f"**What delayed it?**\n\n{chosen[0]}: {chosen[1:]}")
+
+
+def test_copied_answer_has_links_for_its_times(shared_server, visit):
+    tab = visit(shared_server, "/assets/roles.css")
+    link = (
+        "async () => (await import('/assets/shared.js')).linkTimes('At 0:09, then 1:00:05.', (time_s) => `t=${time_s}`)"
+    )
+    assert tab.page.evaluate(link) == "At [0:09](t=9), then [1:00:05](t=3605)."
 
 
 def test_video_the_browser_cannot_play_still_shows_its_frames(tmp_path, visit):

@@ -75,6 +75,16 @@ def test_keys_move_the_player_and_reach_the_question(boat):
     assert boat.page.input_value("#question") == "l" and boat.at_s() == 5
 
 
+def test_list_of_keys_opens_by_its_key_and_keeps_them_from_the_player(boat):
+    boat.page.keyboard.press("?")
+    assert boat.settles(lambda: boat.page.get_by_role("dialog", name="Keys").is_visible())
+    boat.page.keyboard.press("l")
+    boat.page.keyboard.press("Escape")
+    assert boat.settles(lambda: boat.page.locator("dialog").is_hidden() and boat.at_s() == 0)
+    boat.page.click("#help-button")
+    assert boat.settles(boat.page.locator("dialog").is_visible)
+
+
 def test_keys_move_the_player_after_a_click_on_a_card(boat):
     boat.page.locator(".card .open").first.click()
     assert boat.settles(lambda: boat.at_s() > 5 and not boat.is_paused())

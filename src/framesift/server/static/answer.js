@@ -1,6 +1,7 @@
 // The answers to a question: asked per lane, shown while they are written, and kept on the server.
 import { counted, el, find, get, linkButton, post, redraw, request, showMessage, update } from "./common.js";
-import { clock, markdown } from "./shared.js";
+import { copyButton, momentUrl } from "./moments.js";
+import { clock, linkTimes, markdown } from "./shared.js";
 
 function chips(times, frames, onPlay) {
   return times.map((time_s) => {
@@ -25,6 +26,20 @@ function answerText(answer, hasOptions, onTime) {
     ? `The reader chose no option. Its reply: “${reply.slice(0, 400)}”`
     : "The reader gave no answer.";
   return [el("span", { dir: "auto" }, hasOptions ? message : reply || message)];
+}
+
+/** An answer as Markdown, with its question; its times lead to the moments of the video. */
+function asMarkdown(answer, question, video) {
+  const text =
+    answer.parsed && answer.letter ? `${answer.letter}: ${answer.text}` : answer.parsed ? answer.text : answer.raw;
+  const urlOf = (time_s) => momentUrl(video, time_s);
+  const cited = answer.cited_s.map((time_s) => `[${clock(time_s)}](${urlOf(time_s)})`);
+  const parts = [
+    `**${question}**`,
+    linkTimes(text.trim(), urlOf),
+    cited.length ? `Frames cited: ${cited.join(", ")}` : "",
+  ];
+  return parts.filter(Boolean).join("\n\n");
 }
 
 /** Read a response of one JSON object per line, and call onLine with each. */
@@ -52,6 +67,7 @@ export class Answers {
   /** box: the element to draw in; onPlay(time_s, url, frame id). */
   constructor(box, video, onPlay) {
     this.box = box;
+    this.video = video;
     this.url = `/api/videos/${video}/history`;
     this.onPlay = onPlay;
     this.kept = null; // the question shown
@@ -241,6 +257,11 @@ export class Answers {
         "p",
         { className: "fine status-line" },
         this.removeButton(kept),
+        answer
+          ? copyButton("Copy", "Copy this answer as Markdown", () =>
+              asMarkdown(answer, this.kept.request.question, this.video),
+            )
+          : "",
         this.unfoldButton(kept),
         facts.join(" · "),
         since && " · ",

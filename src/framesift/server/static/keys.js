@@ -17,7 +17,7 @@ export function setUpKeys(onZoom) {
   });
   document.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
-    if (event.target.closest?.(OWN_KEYS)) return;
+    if (event.target.closest?.(OWN_KEYS) || document.querySelector("dialog[open]")) return;
     if (event.key === " " && event.target !== clicked && event.target.matches?.(PRESSED_BY_SPACE)) return;
     const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
     const player = find("video");

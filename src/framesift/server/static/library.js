@@ -18,6 +18,7 @@ import {
   uploadFile,
   videoFor,
 } from "./common.js";
+import { setUpHelp } from "./help.js";
 import { isOpen, jobRow, progressText } from "./jobs.js";
 import { searchImage, setUpSearch } from "./search.js";
 import { lengthText } from "./shared.js";
@@ -314,3 +315,4 @@ get("/api/choices").then((choices) => {
   find("file").accept += `,${endings.join()}`;
 }, onLost);
 setUpSearch();
+setUpHelp("library");

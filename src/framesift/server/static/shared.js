@@ -7,5 +7,15 @@ import "./zoom.js";
 import "./timeline.js";
 import "./markdown.js";
 
-export const { ZOOM_KEYS, clock, drawTimeline, lengthText, markdown, markerPath, nearest, roleName, svgElement } =
-  globalThis.framesift;
+export const {
+  ZOOM_KEYS,
+  clock,
+  drawTimeline,
+  lengthText,
+  linkTimes,
+  markdown,
+  markerPath,
+  nearest,
+  roleName,
+  svgElement,
+} = globalThis.framesift;

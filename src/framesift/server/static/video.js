@@ -4,6 +4,7 @@ import { drawLanes, highlightCard } from "./cards.js";
 import { Chapters } from "./chapters.js";
 import { el, find, get, post, showMessage, UNREACHABLE } from "./common.js";
 import { download } from "./export.js";
+import { setUpHelp } from "./help.js";
 import { QuestionHistory } from "./history.js";
 import { isOpen, progressText } from "./jobs.js";
 import { setUpKeys } from "./keys.js";
@@ -420,6 +421,7 @@ try {
   settings = new Settings(choices, onSettingChanged);
   watchJobs(onJobs, () => showMessage(find("error"), UNREACHABLE), onBack, onHistory);
   moveFirst();
+  setUpHelp("video");
   setUpKeys((direction) => timeline?.zoom(direction));
   if (settings.moment_s !== null) player.goTo(settings.moment_s);
   openLegend();

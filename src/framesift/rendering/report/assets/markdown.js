@@ -1,7 +1,9 @@
 // Markdown of a model's reply as elements built from text, never from markup: what it does not know stays as written.
 // Marks enclose at most 400 characters of a line, so that the time for unclosed ones grows with the text's length only.
-const INLINE =
-  /(`+)(.{1,400}?)\1|\*\*(.{1,400}?)\*\*|__(.{1,400}?)__|(?<!\w)\*(\S(?:.{0,400}?\S)?)\*(?!\w)|(?<!\w)_(\S(?:.{0,400}?\S)?)_(?!\w)|(?<![\d:.])(?:(\d{1,3}):)?(\d{1,3}):(\d{2})(?:[.,]\d{1,3})?(?![\d:])/;
+const TIME = /(?<![\d:.])(?:(\d{1,3}):)?(\d{1,3}):(\d{2})(?:[.,]\d{1,3})?(?![\d:])/;
+const MARKS =
+  /(`+)(.{1,400}?)\1|\*\*(.{1,400}?)\*\*|__(.{1,400}?)__|(?<!\w)\*(\S(?:.{0,400}?\S)?)\*(?!\w)|(?<!\w)_(\S(?:.{0,400}?\S)?)_(?!\w)/;
+const INLINE = new RegExp(`${MARKS.source}|${TIME.source}`);
 
 function inline(text, make) {
   const { el, onTime } = make;
@@ -15,10 +17,18 @@ function inline(text, make) {
     else if (bold ?? bold2) parts.push(el("strong", {}, inline(bold ?? bold2, make)));
     else if (italic ?? italic2) parts.push(el("em", {}, inline(italic ?? italic2, make)));
     else if (!onTime) parts.push(whole);
-    else parts.push(timeLink(whole, 3600 * Number(hours ?? 0) + 60 * Number(minutes) + Number(seconds), make));
+    else parts.push(timeLink(whole, secondsOf(hours, minutes, seconds), make));
   }
   return [...parts, rest];
 }
+
+/** The text with its times as links: urlOf(time_s) is where one leads. */
+function linkTimes(text, urlOf) {
+  const link = (whole, hours, minutes, seconds) => `[${whole}](${urlOf(secondsOf(hours, minutes, seconds))})`;
+  return text.replace(new RegExp(TIME, "g"), link);
+}
+
+const secondsOf = (hours, minutes, seconds) => 3600 * Number(hours ?? 0) + 60 * Number(minutes) + Number(seconds);
 
 function timeLink(text, time_s, { el, onTime }) {
   const onclick = () => onTime(time_s);
@@ -72,4 +82,4 @@ function blockOf(block, make) {
   return [el("p", { dir: "auto" }, parts)];
 }
 
-globalThis.framesift.markdown = markdown;
+Object.assign(globalThis.framesift, { linkTimes, markdown });
