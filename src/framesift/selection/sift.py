@@ -63,7 +63,7 @@ class SiftConfig:
     low: Finite = 0.12
     high: Finite = 0.25
     max_share: Share = 0.75
-    floor: Share = 0.2
+    floor: Share = 0.25
     carry: Flag = True
     stop: Flag = False
 
