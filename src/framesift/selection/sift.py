@@ -60,7 +60,7 @@ class SiftConfig:
     lexical: Amount = 0.6
     beside: Amount = 0.4
     chance: Amount = 0.02
-    low: Finite = 0.12
+    low: Finite = 0.15
     high: Finite = 0.25
     max_share: Share = 0.75
     floor: Share = 0.25
