@@ -11,7 +11,7 @@ from framesift.types.selection import Chance
 # Of the best scores of the unrelated questions: what chance reaches. The rest of them may be about the video after all.
 HIGH_PERCENTILE = 95.0
 LOW_PERCENTILE = 5.0  # of all scores of the unrelated questions
-LEXICAL_WEIGHT = 0.3  # of shared words beside the cosine, as in sift
+LEXICAL_WEIGHT = 0.3  # of shared words beside the cosine
 
 # Everyday subjects that few videos have in common.
 UNRELATED = (

@@ -79,7 +79,7 @@ class SiftConfig:
         distance = stand_out - self.chance * math.log2(1 + events)
         if distance >= self.high:
             return self.max_share
-        return self.max_share * max(distance - self.low, 0.0) / (self.high - self.low)
+        return self.max_share * max(distance - self.low, 0.0) / max(self.high - self.low, TIE_TOLERANCE)
 
 
 @selector(
