@@ -14,7 +14,7 @@ from framesift._utils.credentials import check_reader_address
 from framesift._utils.json import load_json
 from framesift._utils.records import shown
 from framesift._utils.settings import check_count, check_names, check_settings, setting
-from framesift.errors import FramesiftError, InputError, OptionError
+from framesift.errors import BudgetError, FramesiftError, InputError, OptionError
 from framesift.indexing.index import IndexSettings
 from framesift.readers.base import Reader, check_reader_options
 from framesift.readers.prompts import TEXT_MODES, TextMode
@@ -98,6 +98,8 @@ class SelectionSettings:
     )
 
     def __post_init__(self) -> None:
+        if isinstance(self.budget, str) and self.budget != AUTO:
+            raise BudgetError(f"budget is {shown(self.budget)}; expected a whole number of at least 1, or auto")
         check_budget(self.most)
         check_settings(self)
         check_count("burst", self.burst)
