@@ -1,6 +1,7 @@
 """An hour of video on one GPU: decoded by NVDEC, encoded by a network of SigLIP so400m's size with random weights.
 
     python benchmarks/gpu.py VIDEO [--minutes 60] [--rows h264-1080 h264-1080:keyframes] [--network] [--without-reuse]
+                                    [--corpus 10] [--workers 1 2] [--profile]
 
 Five seconds of VIDEO, from its first minute on, are enlarged to 1920 × 1080 and 3840 × 2160, with film grain, and
 encoded by x264 and x265 with their default settings; their packets are repeated until the file has the wanted length.
@@ -8,13 +9,15 @@ For each row: the index as `framesift.index` builds it, timed whole, and each pa
 packets; decode: the frames that the candidates need, without converting any; convert: colours and size; encode:
 resizing, normalising and the network; store: writing the vectors; check: the hash of the file. Then the same candidates
 are decoded on the CPU, and times, pixels and vectors of the first seconds compared. Last, VIDEO and a video of slides
-are indexed with both decoders. GPU, host: the memory beyond that of the loaded network; driver: the part of the latter
+are indexed with both decoders. --corpus: so many such files of 1080p by `corpus.index`, with each number of workers.
+GPU, host: the memory beyond that of the loaded network; driver: the part of the latter
 that the driver maps. Needs a GPU with 16 GiB, torch, transformers.
 """
 
 import argparse
 import gc
 import platform
+import sys
 import tempfile
 import time
 import traceback
@@ -28,8 +31,9 @@ import av
 import numpy as np
 import torch
 import transformers
-from gpu_videos import make_slides, make_video
+from gpu_videos import make_slides, make_video, repeat_clip
 
+from framesift import corpus
 from framesift._utils.machine import release_free_memory
 from framesift.encoders import siglip
 from framesift.encoders.base import to_rgb
@@ -40,22 +44,25 @@ from framesift.store.fingerprint import WatchedFile
 from framesift.video import cuda, frames, parallel, timeline
 from framesift.video.decoding import DecodePlan
 
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+from helpers.tiny_checkpoints import TOWER, image_processor, save_siglip
+
 SIDE = 384
 ROWS = ("h264-1080", "h264-1080:keyframes", "hevc-1080", "h264-2160", "hevc-2160")
 GOALS_S = {"h264-1080": 25, "hevc-1080": 25, "h264-2160": 40, "hevc-2160": 40, "h264-1080:keyframes": 8}
 COMPARED_S = 20
 DECODED_ALONE = 1000  # candidates
+VISION = {
+    "hidden_size": 1152, "intermediate_size": 4304, "num_hidden_layers": 27, "num_attention_heads": 16,
+    "image_size": SIDE, "patch_size": 14,
+}  # fmt: skip
 
 
 class RandomSiglip(DualEncoder):
     """A DualEncoder of so400m's size with random weights; images only."""
 
     def __init__(self, device):
-        vision = {
-            "hidden_size": 1152, "intermediate_size": 4304, "num_hidden_layers": 27, "num_attention_heads": 16,
-            "image_size": SIDE, "patch_size": 14,
-        }  # fmt: skip
-        config = transformers.SiglipVisionConfig(**vision)
+        config = transformers.SiglipVisionConfig(**VISION)
         torch.manual_seed(0)
         with torch.device(device):
             model = transformers.SiglipVisionModel(config)
@@ -317,6 +324,52 @@ def compare_indexes(path, encoder, folder, fps):
           f"{cosines.min():.5f}", flush=True)  # fmt: skip
 
 
+def profile(path, encoder, folder):
+    """What the GPU is busy with while a video is indexed."""
+    kinds = [torch.profiler.ProfilerActivity.CUDA]
+    timeline._timeline_of.cache_clear()
+    start = time.perf_counter()
+    with torch.profiler.profile(activities=kinds) as profiler:
+        indexing.index(path, encoder, 1.0, store=folder / "profile")
+    rows = sorted(profiler.key_averages(), key=lambda row: -row.self_device_time_total)
+    busy = sum(row.self_device_time_total for row in rows) / 1e6
+    step("profile:", round(time.perf_counter() - start, 1), "s; busy in all streams:", round(busy, 1))
+    for row in rows[:16]:
+        print(f"| {row.key[:80]} | {row.count} | {row.self_device_time_total / 1e6:.2f} |", flush=True)
+
+
+def save_random_siglip(folder):
+    """A checkpoint of so400m's size with random weights, for the processes of a corpus."""
+    folder.mkdir()
+    save_siglip(folder)
+    words = TOWER | {"vocab_size": 80, "max_position_embeddings": 64, "projection_size": VISION["hidden_size"]}
+    torch.manual_seed(0)
+    with torch.device("cuda"):
+        model = transformers.SiglipModel(transformers.SiglipConfig(text_config=words, vision_config=VISION))
+    model.to(torch.bfloat16).save_pretrained(folder)
+    image_processor("SiglipImageProcessor")(size={"height": SIDE, "width": SIDE}).save_pretrained(folder)
+    return str(folder)
+
+
+def measure_corpus(args, folder):
+    """Seconds for several files in one call, by workers; starting them and loading the network included."""
+    videos = [folder / f"corpus-{n}.mp4" for n in range(args.corpus)]
+    with ProcessPoolExecutor() as pool:
+        clip, minutes = [folder / "clip-h264-1080.mp4"] * len(videos), [args.minutes] * len(videos)
+        list(pool.map(repeat_clip, clip, videos, minutes))
+    encoder = save_random_siglip(folder / "checkpoint")
+    torch.cuda.empty_cache()
+    step("made", len(videos), "files for a corpus")
+    print(f"\n| workers | {len(videos)} files of {args.minutes} minutes, s |\n|---:|---:|")
+    for workers in args.workers:
+        start = time.perf_counter()
+        done = corpus.index(
+            list(map(str, videos)), encoder=encoder, fps=1.0, store=folder / f"corpus-{workers}", events=False,
+            workers=workers,
+        )  # fmt: skip
+        print(f"| {workers} | {time.perf_counter() - start:.1f} |", dict(done.counts), done.failed[:1], flush=True)
+
+
 PARTS = ("demux", "decode", "convert", "encode", "store", "check")
 
 
@@ -380,9 +433,16 @@ def main(args):
             make_slides(args.video, folder / "slides.mp4")
             compare_indexes(folder / "slides.mp4", encoder, folder, 4.0)
             compare_indexes(args.video, encoder, folder, 4.0)
+        if args.profile:
+            with errors_shown("profile"):
+                profile(folder / f"{clips[0]}.mp4", encoder, folder)
         if args.network:
             with errors_shown("network"):
                 network_table(encoder)
+        if args.corpus:
+            with errors_shown("corpus"):
+                del encoder
+                measure_corpus(args, folder)
     table_head(args.minutes)
     for entry in table:
         table_row(*entry)
@@ -397,4 +457,7 @@ if __name__ == "__main__":
     parser.add_argument("--folder", help="keep the generated videos here")
     parser.add_argument("--without-reuse", action="store_true", help="also measure without the reuse of vectors")
     parser.add_argument("--network", action="store_true", help="also measure the network: eager, as a graph, compiled")
+    parser.add_argument("--profile", action="store_true", help="also list what the GPU does, for the first row's clip")
+    parser.add_argument("--corpus", type=int, default=0, help="also index so many files in one call")
+    parser.add_argument("--workers", type=int, nargs="+", default=[1, 2])
     main(parser.parse_args())

@@ -18,6 +18,7 @@ def make_clip(source, path, codec, size):
         stream = out.add_stream("libx264" if codec == "h264" else "libx265", FPS)
         stream.width, stream.height, stream.pix_fmt = width, height, "yuv420p"
         stream.codec_context.time_base = Fraction(1, FPS)
+        stream.codec_context.thread_type = "FRAME"  # PyAV's default cuts each frame into a slice per core
         if codec == "hevc":
             stream.codec_context.options = {"x265-params": "log-level=error"}
         video.seek(FIRST_S * 1_000_000)
@@ -39,8 +40,9 @@ def make_clip(source, path, codec, size):
 
 
 def repeat_clip(clip, path, minutes):
-    """Repeat the packets of a clip."""
+    """Repeat the packets of a clip; the name of the file is its title, so that no two files are the same."""
     with av.open(str(clip)) as source, av.open(str(path), "w") as out:
+        out.metadata["title"] = path.stem
         from_stream = source.streams.video[0]
         stream = out.add_stream_from_template(from_stream)
         packets = [p for p in source.demux(from_stream) if p.size]
