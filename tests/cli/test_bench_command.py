@@ -91,10 +91,10 @@ def test_selectors_run_on_evidence_sets(bench, prepared, sets, capsys):
 
 
 def test_uniform_frames_are_scored_by_the_annotation_alone(bench, place, capsys):
-    # Clues of 4 s that begin at every half second of a cycle: the share that holds the middle of a part of 64 s / n.
+    # Clues of 3 s, and half a second on both sides, at every half second: the share that holds the middle of a part.
     starts = [0.25 + 0.5 * k for k in range(96)]
     (place / "cgbench_mini.json").write_text(
-        json.dumps([cgbench_row(k, clue=[s, s + 4]) for k, s in enumerate(starts)])
+        json.dumps([cgbench_row(k, clue=[s + 0.5, s + 3.5]) for k, s in enumerate(starts)])
     )
     assert bench("evidence", "cgbench", "--data", ".", "--budgets", "4,8,16", "--json") == 0
     output = json.loads(capsys.readouterr().out)
