@@ -81,7 +81,7 @@ class Parser(argparse.ArgumentParser):
             formatter.add_arguments(sorted(group._group_actions, key=lambda action: PLACE.get(action.dest, 0)))
             formatter.end_section()
         asked = [action for action in self._actions if not action.option_strings]
-        words = [f"[{a.metavar}]" if a.nargs == "?" else str(a.metavar) for a in asked]
+        words = [f"[{a.metavar}]" if a.nargs in ("?", "*") else str(a.metavar) for a in asked]
         usage = " ".join([self.prog, *words, "[flags]"])
         examples = f"example: {self.example}\n" * bool(self.example)
         return f"{examples}usage:   {usage}\n\n{self.description}\n\n{formatter.format_help()}"
