@@ -14,6 +14,7 @@ import framesift as fs
 from framesift.cli import main
 from framesift.library.catalog import RecentCache
 from framesift.library.files import make_id
+from framesift.selection.explainer import PINNED
 from helpers.running_server import QUESTION, asked, hold_jobs, make_cut_video, make_video, run_server, until
 
 
@@ -329,6 +330,30 @@ def test_window_is_considered_alone(shared_server):
     for window, words in (({"from_s": 6, "to_s": 2}, "expected an end after"), ({"from_s": 900}, "outside the video")):
         reply = shared_server.post(f"/api/videos/{shared_server.boat}/view", json=asked(methods=["sift"], **window))
         assert reply.status_code == 400 and words in reply.json()["detail"]
+
+
+def test_pinned_frames_are_kept_within_the_budget_and_removed_ones_left_out(shared_server):
+    url, methods = f"/api/videos/{shared_server.boat}/view", ["sift", "gcr", "uniform"]
+    shown = shared_server.post(url, json=asked(methods=methods)).json()["lanes"]
+    pinned_s = next(time_s for time_s in range(24) if all(time_s not in times_of(lane) for lane in shown))
+    removed_s = shown[0]["frames"][2]["time_s"]
+    edits = {"pinned_s": [pinned_s], "removed_s": [removed_s]}
+    for lane in shared_server.post(url, json=asked(methods=methods, **edits)).json()["lanes"]:
+        assert pinned_s in times_of(lane) and len(lane["frames"]) == 6
+        assert all(abs(time_s - removed_s) > 2 for time_s in times_of(lane) if time_s != pinned_s)
+        pinned = lane["frames"][times_of(lane).index(pinned_s)]
+        assert pinned["why"][0] == PINNED or lane["method"] == "uniform"
+    answer = shared_server.post(f"/api/videos/{shared_server.boat}/ask", json=asked(**edits)).json()
+    assert pinned_s in answer["times_s"] and removed_s not in answer["times_s"]
+    query = {"question": QUESTION["question"], "format": "json", "pinned_s": [pinned_s], "budget": 2}
+    record = shared_server.get(f"/api/videos/{shared_server.boat}/export", params=query).json()
+    assert pinned_s in [slot["time_s"] for slot in record["slots"]] and len(record["slots"]) == 2
+    refused = shared_server.post(url, json=asked(removed_s=list(range(25))))
+    assert refused.status_code == 400 and "every frame of the video is near" in refused.json()["detail"].lower()
+
+
+def times_of(lane):
+    return [frame["time_s"] for frame in lane["frames"]]
 
 
 def test_chance_is_computed_once_for_a_video(shared_server, monkeypatch):

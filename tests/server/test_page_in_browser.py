@@ -312,3 +312,22 @@ def test_chapters_are_shown_and_played_before_a_question_and_one_is_asked_about(
     tab.ask()
     tab.shows_text("#summary", "from 0:00:")
     assert tab.page.locator("#chapters").is_hidden() and tab.page.locator(".tl-chapters").count() == 1
+
+
+def test_frame_is_pinned_or_removed_until_that_is_undone(boat):
+    first, times = boat.page.locator(".card").first, boat.page.locator(".card .time")
+    before = times.all_text_contents()
+    first.get_by_text("Pin", exact=True).click()
+    boat.shows_text(".card .line", "pinned")
+    assert boat.page.evaluate("document.activeElement.textContent") == "Unpin"
+    boat.page.locator("#budget").fill("2")
+    boat.shows(2)
+    assert before[0] in times.all_text_contents()
+    boat.page.locator(".card", has_not=boat.page.get_by_text("Unpin")).get_by_text("Remove").click()
+    boat.shows_text("#edits-note", "1 pinned, 1 removed")
+    assert boat.settles(lambda: boat.cards() == 2 and before[0] in times.all_text_contents())
+    boat.page.reload()
+    boat.shows(2)
+    boat.page.click("#undo-edits")
+    assert boat.settles(lambda: "pin=" not in boat.page.url and boat.page.get_by_text("Unpin").count() == 0)
+    assert boat.complaints == []

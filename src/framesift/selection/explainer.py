@@ -13,6 +13,7 @@ from framesift.types.video import time_label
 
 # A selector may attach a text to frames this near to it; farther away, the video has no frame at the text's time.
 TEXT_REACH_S = 2.0
+PINNED = "Kept because it is pinned."
 MATCH = 0.5  # strength of a frame at the level of chance; without that, from which its picture is called a match
 
 
@@ -59,12 +60,14 @@ class Explainer:
         self.event_rank = {row.index: k for k, row in enumerate(self.events, 1) if row.index is not None}
 
     def explain_slot(self, slot: Slot) -> Reason:
-        own = {row.index: tuple(row.sentences) for row in self.trace.reasons}
-        why = own.get(slot.index) or (*self.why(slot), *self.beside(slot))
         rank = (
             f"Its picture ranks {ordinal(int(self.rank[slot.index]))} of {self.candidates} candidates for the "
             f"question: cosine {slot.relevance:.3f}."
         )
+        if slot.index in self.trace.pinned:
+            return Reason((PINNED, *self.beside(slot)), details=(rank,), strength=1.0)
+        own = {row.index: tuple(row.sentences) for row in self.trace.reasons}
+        why = own.get(slot.index) or (*self.why(slot), *self.beside(slot))
         return Reason(why, self.alternatives(slot), (*self.details(slot), rank), self.strength(slot))
 
     def why(self, slot: Slot) -> tuple[str, ...]:

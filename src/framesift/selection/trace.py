@@ -129,6 +129,7 @@ class Trace:
     stopped: str = ""
     skipped: str = ""
     picked: list[int] = field(default_factory=list)
+    pinned: list[int] = field(default_factory=list)  # by the user, where the method had not selected them
     reasons: list[ReasonRow] = field(default_factory=list)
     ground: GroundTrace | None = None
     cover: CoverTrace | None = None

@@ -16,6 +16,7 @@ from framesift.errors import FramesiftError, NotStored, OptionError, PluginError
 from framesift.library.catalog import Catalog
 from framesift.library.files import LibraryVideo, public_message, safe_name
 from framesift.pipeline.inputs import Encoders
+from framesift.pipeline.pinning import with_pinned, without_frames
 from framesift.progress import Stopped
 from framesift.readers.base import stream_answer
 from framesift.readers.parsing import cited_times
@@ -97,10 +98,12 @@ class Answering:
             for opened in (replace(prepared, config=config) for config in configs):
                 check_wanted(abandoned)
                 started = time.perf_counter()
-                (found,) = opened.select_many([question])
+                left = without_frames(opened, request.removed_s, request.pinned_s)
+                (found,) = left.select_many([question])
                 selected.seconds.append(time.perf_counter() - started)
                 check_wanted(abandoned)
                 found = opened.compare_with_chance(found, is_partial=bool(partial))
+                found = with_pinned(found, request.pinned_s)
                 # A text without a frame near it may only not be indexed yet.
                 known = [*prepared.warnings, partial] if partial else found.warnings
                 warnings = tuple(public_message(text, video) for text in known)

@@ -21,6 +21,7 @@ MAX_CLIP_S = 600
 MAX_MOMENTS = 100
 # No NUL and no lone surrogate: neither can be written to a text file.
 BoundedText = Annotated[str, StringConstraints(max_length=4000, pattern=r"^[^\x00]*$")]
+Times = Annotated[list[Annotated[float, Field(ge=0, lt=1e7)]], Field(max_length=MAX_BUDGET)]
 BoundedName = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[^\x00]*$")]
 
 
@@ -120,6 +121,10 @@ class QuestionRequest(RequestModel):
     to_s: Annotated[float, Field(ge=0)] | None = Field(
         default=None, description="End of the part of the video to consider, in seconds; by default the video's."
     )
+    pinned_s: Times = Field(
+        default=[], description="Times of frames to keep: they take the places of the weakest beyond the budget."
+    )
+    removed_s: Times = Field(default=[], description="Times of frames to leave out, with those within two seconds.")
     settings: dict[BoundedName, dict[BoundedName, Any]] = Field(
         default={}, description="Options of methods, by method."
     )

@@ -1,5 +1,5 @@
 // The selected frames as cards, one lane per method, each with its reasons.
-import { counted, el, redraw } from "./common.js";
+import { counted, el, linkButton, redraw } from "./common.js";
 import { momentActions } from "./moments.js";
 import { clock, markerPath, roleName, svgElement } from "./shared.js";
 
@@ -62,7 +62,20 @@ function reasons(frame, also, onPlay) {
   return el("details", { className: "reasons", ontoggle }, summary());
 }
 
-function card(frame, also, { video, textMode, onPlay, onLike }) {
+/** What can be done with a selected frame: onEdit(time_s, isRemoved) pins or unpins it, or removes it. */
+function actions(frame, { video, pinned_s, onLike, onEdit }) {
+  const { time_s } = frame;
+  const pin = pinned_s.includes(time_s) ? "Unpin" : "Pin";
+  const at = `the frame at ${clock(time_s)}`;
+  return [
+    linkButton(pin, `${pin} ${at}`, () => onEdit(time_s, false)),
+    linkButton("Remove", `Remove ${at}`, () => onEdit(time_s, true)),
+    ...momentActions(video, frame, onLike),
+  ];
+}
+
+function card(frame, also, options) {
+  const { textMode, onPlay, pinned_s } = options;
   const name = `frame ${frame.number}, ${roleName(frame.role)}${frame.damaged ? ", damaged" : ""}`;
   // Text that is on the frame is not repeated below it.
   const isQuoted = frame.role === "ground"; // by its reason
@@ -87,18 +100,22 @@ function card(frame, also, { video, textMode, onPlay, onLike }) {
         el("span", { className: "number" }, String(frame.number)),
         el("span", { className: "time" }, clock(frame.time_s)),
         frame.damaged ? el("span", { className: "damaged" }, "damaged") : "",
+        pinned_s.includes(frame.time_s) ? el("span", { className: "number" }, "pinned") : "",
         rolePill(frame.role),
       ),
       text ? el("span", { className: "event-text", dir: "auto" }, text) : "",
       el("span", { className: "reason", dir: "auto" }, frame.why[0] ?? ""),
       also ? el("span", { className: "also" }, `also selected by ${also}`) : "",
     ),
-    el("p", { className: "actions" }, momentActions(video, frame, onLike)),
+    el("p", { className: "actions" }, actions(frame, options)),
     reasons(frame, also, onPlay),
   );
 }
 
-/** Draw all lanes side by side. options: video, order ("strength" or "time"), textMode, onPlay(time_s, url, id), onLike. */
+/**
+ * Draw all lanes side by side. options: video, order ("strength" or "time"), textMode, pinned_s, onPlay(time_s, url, id),
+ * onLike, onEdit.
+ */
 export function drawLanes(box, lanes, options) {
   const methodsOf = new Map();
   for (const lane of lanes)

@@ -8,6 +8,7 @@ export async function download(button, id, shownRequest) {
   const query = new URLSearchParams({ format: button.dataset.format, question, budget, text_mode, partial: true });
   for (const option of options) query.append("option", option);
   for (const method of methods) query.append("method", method);
+  for (const name of ["pinned_s", "removed_s"]) for (const time_s of shownRequest[name]) query.append(name, time_s);
   for (const name of ["visual_demand", "from_s", "to_s"])
     if (shownRequest[name] !== null) query.set(name, shownRequest[name]);
   if (kept) query.set("kept", kept);

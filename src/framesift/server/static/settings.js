@@ -41,6 +41,7 @@ export class Settings {
     this.visualDemand = null;
     this.moment_s = null; // where a link into the video points
     this.window = { from_s: null, to_s: null }; // the part of the video to consider; null for its start and end
+    this.edits = { pinned_s: [], removed_s: [] }; // times of frames to keep, and to leave out
     this.onChange = onChange;
     const option = (name, label) => el("option", { value: name }, label);
     const methodOptions = (isAvailable) =>
@@ -102,6 +103,11 @@ export class Settings {
         }
       });
     find("add-option").addEventListener("click", () => this.addOption("", true));
+    find("undo-edits").addEventListener("click", () => {
+      this.setEdits({});
+      this.changed(true);
+      find("question").focus();
+    });
     this.updateCompare();
     this.drawSettings();
   }
@@ -134,6 +140,25 @@ export class Settings {
     find("window-note").hidden = from_s === null && to_s === null;
     const end = to_s === null ? "the end" : clock(to_s);
     find("window-note").firstElementChild.textContent = `Only from ${clock(from_s ?? 0)} to ${end}.`;
+  }
+
+  setEdits({ pinned_s = [], removed_s = [] }) {
+    this.edits = { pinned_s, removed_s };
+    const parts = [pinned_s.length && `${pinned_s.length} pinned`, removed_s.length && `${removed_s.length} removed`];
+    find("edits-note").hidden = !(pinned_s.length || removed_s.length);
+    find("edits-note").firstElementChild.textContent = `Frames: ${parts.filter(Boolean).join(", ")}.`;
+  }
+
+  /** Pin the frame at a time, or unpin it, or remove it from what can be selected. */
+  edit(time_s, isRemoved) {
+    const { pinned_s, removed_s } = this.edits;
+    const others = pinned_s.filter((one) => one !== time_s);
+    const isPinned = others.length < pinned_s.length || isRemoved;
+    this.setEdits({
+      pinned_s: isPinned ? others : [...others, time_s],
+      removed_s: isRemoved ? [...removed_s, time_s] : removed_s,
+    });
+    this.changed(true);
   }
 
   addOption(text, focus = false) {
@@ -207,6 +232,7 @@ export class Settings {
       text_mode: find("text-mode").value,
       visual_demand: this.usesDemand ? this.visualDemand : null,
       ...this.window,
+      ...this.edits,
       settings,
       partial: true,
     };
@@ -239,6 +265,12 @@ export class Settings {
     this.visualDemand = demand && Number(demand) >= 0 && Number(demand) <= 1 ? Number(demand) : null;
     const [from_s, to_s] = ["from", "to"].map((name) => seconds(query.get(name) ?? ""));
     this.setWindow({ from_s: Number.isNaN(from_s) ? null : from_s, to_s: Number.isNaN(to_s) ? null : to_s });
+    const times = (name) =>
+      query
+        .getAll(name)
+        .map(Number.parseFloat)
+        .filter((time_s) => time_s >= 0);
+    this.setEdits({ pinned_s: times("pin"), removed_s: times("without") });
     this.methodOptions = this.validOptions(query.get("s"));
     this.showChanged();
   }
@@ -280,7 +312,7 @@ export class Settings {
   }
 
   /** The address of the page with a request's question and settings. */
-  addressOf({ question, options, budget, methods, text_mode, visual_demand, from_s, to_s, settings }) {
+  addressOf({ question, options, budget, methods, text_mode, visual_demand, from_s, to_s, settings, ...edits }) {
     const query = new URLSearchParams();
     if (question) query.set("q", question);
     for (const option of options) query.append("o", option);
@@ -291,6 +323,8 @@ export class Settings {
     if (visual_demand !== null) query.set("d", visual_demand);
     if (from_s !== null) query.set("from", from_s);
     if (to_s !== null) query.set("to", to_s);
+    for (const time_s of edits.pinned_s ?? []) query.append("pin", time_s); // kept questions of earlier versions have none
+    for (const time_s of edits.removed_s ?? []) query.append("without", time_s);
     if (Object.keys(settings).length) query.set("s", JSON.stringify(settings));
     if (find("order").value === "time") query.set("by", "time");
     return `${location.pathname}${query.size ? `?${query}` : ""}`;

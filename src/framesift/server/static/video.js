@@ -258,6 +258,8 @@ function drawCards() {
   drawLanes(find("lanes"), view.lanes, {
     video: id,
     onLike: (_, time_s) => showLike(time_s),
+    onEdit: (time_s, isRemoved) => settings.edit(time_s, isRemoved),
+    pinned_s: shownRequest.pinned_s,
     textMode: shownRequest.text_mode,
     order: find("order").value,
     onPlay: play,
