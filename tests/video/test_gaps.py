@@ -84,13 +84,13 @@ def test_audio_follows_the_clock_of_the_video(tmp_path):
 @given(st.lists(st.integers(-(10**6), 10**6), min_size=1, max_size=40))
 def test_repaired_times_never_step_back(starts):
     stored = [start * 1000 + 40 * n for start in starts for n in range(3)]
-    offsets, _ = repair(stored, [40] * len(stored), Fraction(1, 1000), steps_back=True)
+    offsets, _ = repair(np.array(stored), np.full(len(stored), 40), Fraction(1, 1000), steps_back=True)
     steps = np.diff(np.array(stored) + offsets)
     assert (steps >= 0).all() and (steps <= LONGEST_GAP_S * 1000 + 40).all()
 
 
 @given(st.lists(st.integers(1, LONGEST_GAP_S * 1000), min_size=1, max_size=40))
 def test_ascending_times_are_kept(steps):
-    stored = np.cumsum(steps).tolist()
-    offsets, jumps = repair(stored, [1] * len(stored), Fraction(1, 1000), steps_back=True)
+    stored = np.cumsum(steps)
+    offsets, jumps = repair(stored, np.ones(len(stored), dtype=int), Fraction(1, 1000), steps_back=True)
     assert not offsets.any() and not jumps

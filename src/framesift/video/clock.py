@@ -5,6 +5,7 @@ back, as where recordings were joined, and steps forward that no recording conta
 """
 
 import bisect
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,6 +19,8 @@ from framesift.types.vectors import Array
 LONGEST_GAP_S = 12 * 3600
 # Shorter steps forward are never questioned (FFmpeg's own limit for a discontinuity).
 QUESTIONED_S = 10
+# In an array of ticks, in place of a missing one.
+NO_TIME = np.iinfo(np.int64).min
 # How many deviating runs of packets are looked past to find the one that continues the clock.
 MOST_DEVIATING_RUNS = 8
 
@@ -43,12 +46,11 @@ class ClockShifts:
         return self.shifts[run] if run >= 0 else Fraction(0)
 
 
-def repair(
-    stored: Sequence[int | None], durations: Sequence[int], tick: Fraction, *, steps_back: bool
-) -> tuple[Array, list[Jump]]:
+def repair(stored: Array, durations: Array, tick: Fraction, *, steps_back: bool) -> tuple[Array, list[Jump]]:
     """The ticks to add to the time of each packet (P,), and where they change.
 
-    stored: decoding times. steps_back: whether a step back is a discontinuity in this format.
+    stored (P,): decoding times, or NO_TIME; durations (P,). steps_back: whether a step back is a discontinuity in this
+    format.
     """
     runs = _continuous_runs(stored, durations, tick)
     offsets = np.zeros(len(stored), dtype=np.int64)
@@ -60,7 +62,7 @@ def repair(
     for k, run in enumerate(runs):
         shift = offset
         if end is not None:
-            slack = durations[run.first - 1] if steps_back else longest
+            slack = int(durations[run.first - 1]) if steps_back else longest
             step = run.start + offset - end
             if k < returns_at:
                 shift = end - run.start
@@ -85,21 +87,20 @@ class _PacketRun:
     end: int
 
 
-def _continuous_runs(stored: Sequence[int | None], durations: Sequence[int], tick: Fraction) -> list[_PacketRun]:
-    questioned = int(QUESTIONED_S / tick)
-    runs = []
-    first, start, end = 0, None, 0
-    for packet, (time, duration) in enumerate(zip(stored, durations, strict=True)):
-        if time is None:
-            continue
-        if start is not None and not -durations[packet - 1] <= time - end <= questioned:
-            runs.append(_PacketRun(first, packet - first, start, end))
-            first, start = packet, None
-        start = time if start is None else start
-        end = time + duration
-    if start is not None:
-        runs.append(_PacketRun(first, len(stored) - first, start, end))
-    return runs
+def _continuous_runs(stored: Array, durations: Array, tick: Fraction) -> list[_PacketRun]:
+    timed = np.flatnonzero(stored != NO_TIME)
+    if not len(timed):
+        return []
+    starts = stored[timed]
+    ends = starts + durations[timed]
+    steps = starts[1:] - ends[:-1]
+    breaks = np.flatnonzero((steps < -durations[timed[1:] - 1]) | (steps > int(QUESTIONED_S / tick))) + 1
+    firsts = [0, *timed[breaks].tolist(), len(stored)]
+    bounds = zip(starts[np.append(0, breaks)].tolist(), ends[np.append(breaks - 1, -1)].tolist(), strict=True)
+    return [
+        _PacketRun(first, after - first, *bound)
+        for (first, after), bound in zip(itertools.pairwise(firsts), bounds, strict=True)
+    ]
 
 
 def _return(runs: Sequence[_PacketRun], k: int, end: int, slack: int, questioned: int) -> int:

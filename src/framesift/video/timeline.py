@@ -6,12 +6,12 @@ Times are integers in the stream's time base and fractions, so that rounding nev
 import itertools
 import math
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import av
 import av.error
@@ -20,8 +20,8 @@ import numpy as np
 from framesift._utils.files import FileIdentity
 from framesift.errors import InputError
 from framesift.types.vectors import Array
-from framesift.video.bitstream import ZEROS, PacketKind, PacketParser
-from framesift.video.clock import ClockShifts, Jump, repair
+from framesift.video.bitstream import ZEROS, PacketParser
+from framesift.video.clock import NO_TIME, ClockShifts, Jump, repair
 from framesift.video.container import (
     EXPECTED,
     MICROSECOND,
@@ -249,109 +249,98 @@ def usual_step(video: OpenedVideo) -> int:
     return max(1, round(1 / (rate * video.tick)))
 
 
-def _plausible(stored: int | None) -> int | None:
-    return None if stored is None or abs(stored) > MAX_TICK else stored
+def _plausible(stored: int | None) -> int:
+    return NO_TIME if stored is None or abs(stored) > MAX_TICK else stored
 
 
-class _ScannedPacket(NamedTuple):
-    """What is used of a packet. raw: its stored time, -1 if there is none; pts and dts: those that are plausible."""
-
-    pts: int | None
-    dts: int | None
-    raw: int
-    position: int
-    size: int
-    duration: int
-    is_key: bool
-    is_hidden: bool
-    is_corrupt: bool
-    is_damaged: bool
-    ends_in_zeros: bool  # padding, or a lost part that goes on in the next packet
-    kind: PacketKind
+# What is used of a packet; an array, as ten hours have a million of them. raw: the stored time, -1 if none; pts
+# and dts: those that are plausible, else NO_TIME. ends_in_zeros: padding, or a lost part that goes on in the next one.
+_SCANNED = np.dtype(
+    [(name, np.int64) for name in ("pts", "dts", "raw", "position", "duration")]
+    + [("size", np.int32), ("layer", np.int8)]
+    + [(name, bool) for name in ("is_key", "is_visible", "is_corrupt", "is_damaged", "ends_in_zeros")]
+    + [(name, bool) for name in ("is_needed", "is_fresh", "resets_decoder", "is_intra")]
+)
 
 
 def scan_packets(video: OpenedVideo) -> Timeline:
     """The timeline, from one pass over the packets of the stream."""
-    parser = PacketParser(video.codec, video.stream.codec_context.extradata)
-    step = usual_step(video)
-    packets = []
     is_cut = False
-    try:
-        for packet in read_packets(video.container, video.stream):
-            if packet.size:
-                packets.append(_scanned(packet, parser, step))
-    except (av.error.FFmpegError, ValueError):
-        is_cut = True
+
+    def rows() -> Iterator[tuple[Any, ...]]:
+        nonlocal is_cut
+        parser = PacketParser(video.codec, video.stream.codec_context.extradata)
+        step = usual_step(video)
+        try:
+            for packet in read_packets(video.container, video.stream):
+                if packet.size:
+                    yield _scanned(packet, parser, step)
+        except (av.error.FFmpegError, ValueError):
+            is_cut = True
+
+    packets = np.fromiter(rows(), _SCANNED)
     if len(packets) == 1 and video.container.format.name == "gif":
         raise InputError(f"{video.path!r} is a still image; {EXPECTED}")
-    if not packets:
+    if not len(packets):
         raise InputError(f"{video.path!r} contains no frame; it is truncated or damaged: download it again")
     return _built(video, packets, is_cut)
 
 
-def _scanned(packet: VideoPacket, parser: PacketParser, step: int) -> _ScannedPacket:
+def _scanned(packet: VideoPacket, parser: PacketParser, step: int) -> tuple[Any, ...]:
     data = bytes(packet)
-    return _ScannedPacket(
+    kind = parser.kind(data, packet.is_keyframe)
+    return (
         _plausible(packet.pts),
         _plausible(packet.dts),
         -1 if packet.pts is None else packet.pts,
         -1 if packet.pos is None else packet.pos,
+        min(packet.duration or step, MAX_TICK),
         packet.size,
-        packet.duration or step,
+        kind.layer,
         packet.is_keyframe,
-        packet.is_discard,
+        not packet.is_discard,
         packet.is_corrupt,
         parser.is_damaged(data),
         data.endswith(ZEROS),
-        parser.kind(data, packet.is_keyframe),
+        kind.is_reference,
+        kind.is_random_access,
+        kind.resets_decoder,
+        kind.is_intra,
     )
 
 
-def _repaired(
-    video: OpenedVideo, packets: list[_ScannedPacket]
-) -> tuple[list[_ScannedPacket], list[Jump], ClockShifts]:
-    """The packets with corrected times, as players and ffmpeg correct them."""
-    stored = [packet.pts if packet.dts is None else packet.dts for packet in packets]
-    offsets, jumps = repair(stored, [packet.duration for packet in packets], video.tick, steps_back=video.jumps)
+def _repaired(video: OpenedVideo, packets: Array) -> tuple[list[Jump], ClockShifts]:
+    """Correct the times of the packets, as players and ffmpeg do."""
+    stored = np.where(packets["dts"] == NO_TIME, packets["pts"], packets["dts"])
+    offsets, jumps = repair(stored, packets["duration"], video.tick, steps_back=video.jumps)
     if not jumps:
-        return packets, [], ClockShifts()
-    moved = [
-        packet._replace(
-            pts=None if packet.pts is None else packet.pts + offset,
-            dts=None if packet.dts is None else packet.dts + offset,
-        )
-        for packet, offset in zip(packets, offsets.tolist(), strict=True)
-    ]
-    changes = np.flatnonzero(np.diff(offsets, prepend=0)).tolist()
-    shifts = ClockShifts(
-        tuple(packets[k].position for k in changes), tuple(int(offsets[k]) * video.tick for k in changes)
+        return [], ClockShifts()
+    for name in ("pts", "dts"):
+        packets[name] += np.where(packets[name] == NO_TIME, 0, offsets)
+    changes = np.flatnonzero(np.diff(offsets, prepend=0))
+    return jumps, ClockShifts(
+        tuple(packets["position"][changes].tolist()), tuple(shift * video.tick for shift in offsets[changes].tolist())
     )
-    return moved, jumps, shifts
 
 
-def _built(video: OpenedVideo, scanned: list[_ScannedPacket], is_cut: bool) -> Timeline:
-    packets, jumps, shifts = _repaired(video, scanned)
-    kinds = [packet.kind for packet in packets]
-    stored = [packet.pts for packet in packets]
-    in_order = stored.count(None) > MAX_UNTIMED_SHARE * len(packets)
-    times = _decoding_times(packets, usual_step(video)) if in_order else stored
-    ticks = np.array([0 if t is None else t for t in times], dtype=np.int64)
-    hidden, corrupt, damaged = (
-        np.array(column) for column in zip(*((p.is_hidden, p.is_corrupt, p.is_damaged) for p in packets), strict=True)
-    )
-    visible = np.array([t is not None for t in times]) & ~hidden
-    keys = np.flatnonzero([packet.is_key or packet.kind.is_random_access for packet in packets])
+def _built(video: OpenedVideo, packets: Array, is_cut: bool) -> Timeline:
+    jumps, shifts = _repaired(video, packets)
+    is_timed = packets["pts"] != NO_TIME
+    in_order = bool(np.count_nonzero(~is_timed) > MAX_UNTIMED_SHARE * len(packets))
+    ticks = _decoding_times(packets, usual_step(video)) if in_order else np.where(is_timed, packets["pts"], 0)
+    visible = packets["is_visible"] & (is_timed | in_order)
+    keys = np.flatnonzero(packets["is_key"] | packets["is_fresh"])
     visible[: keys[0] if len(keys) else 0] = False  # not decodable before the first keyframe
     _, first = np.unique(ticks[visible], return_index=True)
     shown = np.flatnonzero(visible)[first]
     if not len(shown):
         raise InputError(f"{video.path!r} contains no visible frame; it is damaged: download it again")
     earliest_later = np.append(np.minimum.accumulate(ticks[::-1])[::-1][1:], ticks.max() + 1)
-    layers = np.array([kind.layer for kind in kinds])
-    needed = np.array([kind.is_reference for kind in kinds]) | (layers < layers.max())
-    damaged[:-1] |= np.array([packet.ends_in_zeros for packet in packets[:-1]], dtype=bool) & damaged[1:]
+    needed = packets["is_needed"] | (packets["layer"] < packets["layer"].max())
+    corrupt, damaged = packets["is_corrupt"], packets["is_damaged"]
+    damaged[:-1] |= packets["ends_in_zeros"][:-1] & damaged[1:]
     # Damaged data may look like a keyframe, and nothing can be decoded from a damaged one on.
-    fresh = np.array([kind.is_random_access for kind in kinds]) & visible & ~damaged
+    fresh = packets["is_fresh"] & visible & ~damaged
     broken = damaged | corrupt
     if video.container.format.name == "mpegts":
         # FFmpeg's parser marks the packet before the one with the loss, or the last but one before a loss between
@@ -360,34 +349,33 @@ def _built(video: OpenedVideo, scanned: list[_ScannedPacket], is_cut: bool) -> T
         lost = np.zeros(len(packets), dtype=bool)
         lost[marked[~fresh[marked + 2]] + 1] = True
         broken, needed = lost | damaged, needed | lost
-    durations = np.array([packet.duration for packet in packets], dtype=np.int64)
     return Timeline(
         tick=video.tick,
         origin=container_start(video, int(ticks[shown[0]])),
         ticks=ticks,
-        raw=np.array([packet.raw for packet in packets], dtype=np.int64),
-        sizes=np.array([packet.size for packet in packets], dtype=np.int64),
-        is_key=np.array([kind.is_intra for kind in kinds]),
+        raw=packets["raw"].copy(),
+        sizes=packets["size"].copy(),
+        is_key=packets["is_intra"].copy(),
         is_fresh=fresh,
-        is_closed=np.array([kind.resets_decoder for kind in kinds]) & (earliest_later > ticks),
+        is_closed=packets["resets_decoder"] & (earliest_later > ticks),
         is_needed=needed,
         is_broken=broken,
         shown=shown,
-        end=int((ticks + durations)[shown].max()),
+        end=int((ticks + packets["duration"])[shown].max()),
         in_order=in_order,
         is_cut=is_cut,
-        is_last_incomplete=packets[-1].is_corrupt,
+        is_last_incomplete=bool(corrupt[-1]),
         jumps=jumps,
         shifts=shifts,
     )
 
 
-def _decoding_times(packets: list[_ScannedPacket], step: int) -> list[int]:
-    """Presentation times for a stream without them: its decoding times in ascending order."""
-    stored = [packet.dts for packet in packets if packet.dts is not None]
-    if len(stored) < len(packets):
-        return [n * step for n in range(len(packets))]
-    out: list[int] = []
-    for dts in sorted(stored):
-        out.append(max(dts, out[-1] + 1) if out else dts)
-    return out
+def _decoding_times(packets: Array, step: int) -> Array:
+    """(P,) presentation times for a stream without them: its decoding times in ascending order."""
+    stored = np.sort(packets["dts"])
+    numbers = np.arange(len(packets))
+    if stored[0] == NO_TIME:
+        return numbers * step
+    # Equal times become consecutive ones.
+    times: Array = np.maximum.accumulate(stored - numbers) + numbers
+    return times
