@@ -21,6 +21,6 @@ def test_it_lasts_ten_minutes_and_every_sentence_ends_within_its_shot():
 
 
 def test_looks_differ_in_brightness(tmp_path, monkeypatch):
-    scenes = (SampleScene("coffee.png", 1), SampleScene("coffee.png", 1, look="night"))
+    scenes = tuple(SampleScene("coffee.png", 1, "", (0.0, 0.0), look) for look in ("day", "night"))
     values = brightness(scenes, tmp_path, monkeypatch)
     assert values[: sample.FPS].mean() > values[sample.FPS :].mean() + 30

@@ -12,9 +12,8 @@ from framesift._utils.addresses import RefusedAddress, allowed_addresses, is_pub
 from framesift.errors import InputError
 from framesift.library.downloads import Downloads
 from framesift.library.session import Call
-from framesift.mcp.config import AgentConfig
 from framesift.mcp.replies import JpegImage
-from framesift.mcp.session import AgentSession
+from framesift.mcp.session import AgentConfig, AgentSession
 from framesift.mcp.tools import call_tool
 from framesift.progress import ignore_progress
 

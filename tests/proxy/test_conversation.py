@@ -103,7 +103,7 @@ def test_options_come_from_headers_and_the_body_takes_precedence():
         ({"budget": 0}, "budget is 0; expected 1 to 256"),
         ({"budgets": 3}, "'budgets'.*did you mean budget"),
         ({"window": "9"}, "expected two times, as in 10:00-12:30"),
-        ("fast", "expected an object with budget"),
+        ("fast", "framesift is .fast.; expected an object"),
     ],
 )
 def test_bad_options_are_one_sentence(given, message):

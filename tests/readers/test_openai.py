@@ -228,7 +228,6 @@ def test_key_images_and_reply_are_not_logged(server, exhibit, question, monkeypa
         ("http://host/v1", {"retries": -1}, "retries is -1; expected"),
         ("http://host/v1", {"timeout_s": -1}, "timeout_s is -1; expected seconds above 0"),
         ("http://host/v1", {"timeout_s": float("nan")}, "timeout_s is nan; expected"),
-        ("http://host/v1", {"frames_as": "clip"}, "frames_as is 'clip'; expected video or images"),
     ],
 )
 def test_address_and_options_are_checked(address, options, message):

@@ -12,7 +12,7 @@ RED = (250, 0, 0)
 
 
 def card(role: str = "ground", *, size: tuple[int, int] = (160, 90), text: str = "") -> Card:
-    return Card(Image.new("RGB", size, RED), "0:01:23", role, text)
+    return Card(Image.new("RGB", size, RED), "0:01:23", role, text, is_damaged=False)
 
 
 def box_of(image: Image.Image, colour: tuple[int, int, int]) -> tuple[int, int]:
@@ -52,5 +52,5 @@ def test_long_title_takes_at_most_three_lines():
 
 def test_every_script_unknown_roles_and_nan_are_drawn():
     cards = [card(text=text * 5) for text in SENTENCES.values()] + [card("custom"), card("")]
-    cards.append(Card(Image.new("L", (10, 10)), "", ""))
+    cards.append(Card(Image.new("L", (10, 10)), "", "", "", is_damaged=False))
     assert sheet(cards, title=SENTENCES["Arabic"]).width == 1600

@@ -34,7 +34,7 @@ def _ask(args: argparse.Namespace) -> int:
         raise OptionError(NO_READER)
     check_reader(reading.reader, **reading.reader_options)  # before indexing, which may take long
     run.select()
-    exhibits, sent = tee(_write_all(run))
+    exhibits, sent = tee(run.write_all())
     is_streamed = not (args.questions or args.json or run.asked[0].question.choices)
     answers: Iterator[Answer]
     if is_streamed:
@@ -57,15 +57,6 @@ def _ask(args: argparse.Namespace) -> int:
     if exhibit.failure is not None:  # what was asked is answered all the same
         raise exhibit.failure
     return min(failed, 1)
-
-
-def _write_all(run: ExhibitRun) -> Iterator[SavedExhibit]:
-    """The exhibit of each question, up to the first that can't be written."""
-    for number in range(len(run.asked)):
-        exhibit = run.write(number)
-        yield exhibit
-        if exhibit.failure is not None:
-            return
 
 
 def _print_answer(args: argparse.Namespace, exhibit: SavedExhibit, answer: Answer, *, is_streamed: bool) -> None:

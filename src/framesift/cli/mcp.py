@@ -10,7 +10,7 @@ from framesift._utils.requirements import require
 from framesift.cli.arguments import AddCommand, Parser
 from framesift.cli.library import parse_size
 from framesift.cli.output import print_json
-from framesift.cli.serve import AUTO, SERVER_SETTINGS, add_access, checked_token, listen, run_until_signal
+from framesift.cli.serve import AUTO, SERVER_SETTINGS, access_from, add_access, checked_token, serve_api
 from framesift.cli.settings import add_all_settings, add_settings, config_from
 from framesift.cli.signals import exit_without_threads
 from framesift.errors import OptionError
@@ -23,14 +23,6 @@ def add_commands(add: AddCommand) -> None:
     mcp = add("mcp", _mcp, summary, "framesift mcp ~/Videos")
     add_sources(mcp)
     calls = mcp.group("what a call gives")
-    calls.add("--max-budget", "N", "most frames of a call (default: 16)", type=int, default=16)
-    calls.add(
-        "--max-side",
-        "PIXELS",
-        "longest side of the images, unless a call names another (default: 768)",
-        type=int,
-        default=768,
-    )
     calls.add("--wait", "SECONDS", "how long a call waits for an index (default: 30)", type=float, default=30.0)
     add_settings(calls, "method", "encoder")
     mcp.group("network").switch(
@@ -78,11 +70,10 @@ def sources_from(args: argparse.Namespace) -> dict[str, Any]:
 
 def _mcp(args: argparse.Namespace) -> NoReturn:
     require("mcp", "mcp")
-    from framesift.mcp.config import AgentConfig
     from framesift.mcp.server import run_http, run_stdio
-    from framesift.server.config import ServerConfig
+    from framesift.mcp.session import AgentConfig
 
-    config = AgentConfig(**sources_from(args), max_budget=args.max_budget, max_side=args.max_side, wait_s=args.wait)
+    config = AgentConfig(**sources_from(args), wait_s=args.wait)
     if not args.http:
         if args.token is not None or args.allow_host:
             raise OptionError("--token and --allow-host go with --http")
@@ -92,17 +83,8 @@ def _mcp(args: argparse.Namespace) -> NoReturn:
         exit_without_threads(0)
     given = args.token or os.environ.get(TOKEN_VARIABLE) or AUTO
     token = checked_token(given)
-    hosts = tuple(args.allow_host)
-    access = ServerConfig(host=args.host, port=args.port, token=token, allowed_hosts=hosts, pipeline=config.pipeline)
-    listener = listen(args.host, args.port)
-    host = f"[{args.host}]" if ":" in args.host else args.host
-    url = f"http://{host}:{listener.getsockname()[1]}/mcp"
-    if args.json:
-        print_json({"url": url, "token": token})
-    else:
-        shown = token if given == AUTO else "(the token given)"
-        print(f"framesift is running at {url}  (Ctrl+C stops it)\nAuthorization: Bearer {shown}")
-    run_until_signal(lambda: run_http(config, access, listener))
+    access = access_from(args, token, pipeline=config.pipeline)
+    serve_api(args, "mcp", token, given != AUTO, lambda listener: run_http(config, access, listener))
 
 
 def _tools(args: argparse.Namespace) -> int:

@@ -6,8 +6,7 @@ from typing import NoReturn
 from framesift._utils.requirements import require
 from framesift.cli.arguments import AddCommand
 from framesift.cli.mcp import add_sources, sources_from
-from framesift.cli.output import print_json
-from framesift.cli.serve import AUTO, SERVER_SETTINGS, add_access, check_models, checked_token, listen, run_until_signal
+from framesift.cli.serve import AUTO, SERVER_SETTINGS, access_from, add_access, check_models, checked_token, serve_api
 from framesift.cli.settings import add_all_settings, add_settings
 
 
@@ -29,27 +28,10 @@ def _proxy(args: argparse.Namespace) -> NoReturn:
     require("fastapi", "serve")
     from framesift.proxy.app import create_server
     from framesift.proxy.videos import ProxyConfig
-    from framesift.server.config import ServerConfig
 
     config = ProxyConfig(**sources_from(args), upstream=args.upstream)
     check_models(config.pipeline, ())
     token = checked_token(args.token)
-    access = ServerConfig(
-        host=args.host,
-        port=args.port,
-        token=token,
-        allowed_hosts=tuple(args.allow_host),
-        upload_bytes=config.download_bytes,
-        pipeline=config.pipeline,
-    )
-    listener = listen(args.host, args.port)
-    host = f"[{args.host}]" if ":" in args.host else args.host
-    url = f"http://{host}:{listener.getsockname()[1]}/v1"
-    if args.json:
-        print_json({"url": url, "token": token})
-    else:
-        print(f"framesift is running at {url}  (Ctrl+C stops it)")
-        if token:
-            print(f"Authorization: Bearer {token if args.token == AUTO else '(the token given)'}")
+    access = access_from(args, token, upload_bytes=config.download_bytes, pipeline=config.pipeline)
     server = create_server(config, access)
-    run_until_signal(lambda: server.run(sockets=[listener]))
+    serve_api(args, "v1", token, args.token != AUTO, lambda listener: server.run(sockets=[listener]))

@@ -5,7 +5,7 @@ import itertools
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -144,16 +144,23 @@ class ExhibitRun:
             selected = self.video.select_many(questions, windows=windows, progress=bar)
             self.exhibits = [self.video.compare_with_chance(found) for found in selected]
 
-    def write(self, number: int) -> SavedExhibit:
+    def write_all(self) -> Iterator[SavedExhibit]:
+        """The exhibit of each question, up to the first that can't be written."""
+        for number in range(len(self.asked)):
+            yield (saved := self._write(number))
+            if saved.failure is not None:
+                return
+
+    def _write(self, number: int) -> SavedExhibit:
         """Print the frames of a question, and write its exhibit unless none is wanted."""
         args, row, exhibit = self.args, self.asked[number], self.exhibits[number]
         selection = exhibit.selection
         if not args.json:
             _print_question(row.question)
-            if selection.basis is not None and selection.basis.window is not None:
-                print(f"Considered: {' – '.join(map(clock, selection.basis.window))}\n")
+            if window := exhibit.basis.window:
+                print(f"Considered: {' – '.join(map(clock, window))}\n")
             print(exhibit, end="\n\n", flush=True)  # saving takes longer
-            _print_match(selection)
+            _print_match(exhibit)
             _print_own_warnings(selection, self.video.warnings)
         saved = SavedExhibit(row, exhibit)
         if args.no_exhibit:
@@ -190,13 +197,12 @@ def _select(args: argparse.Namespace) -> int:
     run.select()
     results = []
     try:
-        for number in range(len(run.asked)):
-            saved = run.write(number)
+        for saved in run.write_all():
             results.append(saved.to_dict() if args.json else {})
-            if saved.failure is not None:
-                raise saved.failure
     finally:
         print_results(args, results)
+    if saved.failure is not None:
+        raise saved.failure
     return 0
 
 
@@ -206,12 +212,12 @@ def print_results(args: argparse.Namespace, results: list[dict[str, Any]]) -> No
         print_json(results if args.questions else results[0])
 
 
-def _print_match(selection: Selection) -> None:
+def _print_match(exhibit: "Exhibit") -> None:
     """Print that nothing in the video matches the question well, if so, and why there are no more frames."""
-    if stopped := selection.trace.get("stopped"):
-        print(f"{stopped}\n")
-    if selection.basis is not None and selection.basis.chance is not None and selection.basis.chance.note:
-        print(f"{selection.basis.chance.note}\n")
+    chance = exhibit.basis.chance
+    for sentence in (exhibit.trace.get("stopped"), chance and chance.note):
+        if sentence:
+            print(f"{sentence}\n")
 
 
 def _print_own_warnings(selection: Selection, known: Sequence[str]) -> None:
@@ -359,7 +365,7 @@ def _compare(args: argparse.Namespace) -> int:
             exhibits.append(one.select(question, progress=bar))
     if not args.json:
         _print_question(question)
-        _print_match(exhibits[0].selection)
+        _print_match(exhibits[0])
         _print_comparison(exhibits)
     known = list(video.warnings)
     for selection in (exhibit.selection for exhibit in exhibits):
@@ -378,10 +384,9 @@ def _compare(args: argparse.Namespace) -> int:
 
 def _largest_gap(exhibit: "Exhibit") -> float:
     """The longest time without a selected frame, in the window or in any of the videos."""
-    basis = exhibit.selection.basis
     spans = [(video.start_s, video.start_s + video.info.duration_s) for video in exhibit.videos]
-    if basis is not None and basis.window is not None:
-        spans = [basis.window]
+    if exhibit.basis.window:
+        spans = [exhibit.basis.window]
     gaps = []
     for start_s, end_s in spans:
         inside = [time_s for time_s in exhibit.selection.times_s if start_s <= time_s <= end_s]

@@ -9,7 +9,7 @@ import webbrowser
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 from urllib.parse import quote
 
 from framesift._utils.requirements import require
@@ -66,22 +66,14 @@ def _serve(args: argparse.Namespace) -> NoReturn:
     require("fastapi", "serve")
     from framesift.proxy.app import add_to_page
     from framesift.server.app import Server, lock_state
-    from framesift.server.config import ServerConfig
 
     token = checked_token(args.token)
     pipeline = config_from(args)
     readers = args.readers or [pipeline.reading.reader] * (pipeline.reading.reader is not None)
     check_models(pipeline, readers)
-    config = ServerConfig(  # bad options are reported before the port is bound
-        folder=None if args.folder is None else Path(args.folder),
-        host=args.host,
-        port=args.port,
-        token=token,
-        allowed_hosts=tuple(args.allow_host),
-        readers=tuple(readers),
-        upload_bytes=int(args.max_upload),
-        pipeline=pipeline,
-    )
+    folder = None if args.folder is None else Path(args.folder)
+    own = {"folder": folder, "readers": tuple(readers), "upload_bytes": int(args.max_upload)}
+    config = access_from(args, token, pipeline=pipeline, **own)  # bad options are reported before the port is bound
     with lock_state(config.state):
         listener = listen(args.host, args.port)
         config = replace(config, port=listener.getsockname()[1])
@@ -99,6 +91,29 @@ def _serve(args: argparse.Namespace) -> NoReturn:
             # The socket is already listening, so the browser's first request waits instead of failing.
             threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
         run_until_signal(lambda: server.run(sockets=[listener]))
+
+
+def access_from(args: argparse.Namespace, token: str, **settings: Any) -> "ServerConfig":
+    """Where a server listens and who may use it, by the flags of `add_access`."""
+    from framesift.server.config import ServerConfig
+
+    hosts = tuple(args.allow_host)
+    return ServerConfig(host=args.host, port=args.port, token=token, allowed_hosts=hosts, **settings)
+
+
+def serve_api(
+    args: argparse.Namespace, path: str, token: str, is_given: bool, run: Callable[[socket.socket], object]
+) -> NoReturn:
+    """Print the address of an API, then run its server. is_given: the user has the token already."""
+    listener = listen(args.host, args.port)
+    url = f"http://{_in_url(args.host)}:{listener.getsockname()[1]}/{path}"
+    if args.json:
+        print_json({"url": url, "token": token})
+    else:
+        print(f"framesift is running at {url}  (Ctrl+C stops it)")
+        if token:
+            print(f"Authorization: Bearer {'(the token given)' if is_given else token}")
+    run_until_signal(lambda: run(listener))
 
 
 def run_until_signal(run: Callable[[], object]) -> NoReturn:
@@ -166,6 +181,9 @@ def listen(host: str, port: int) -> socket.socket:
 def page_address(config: "ServerConfig") -> str:
     """The address that opens the page, with the token if there is one."""
     host = config.host if config.host not in ("0.0.0.0", "::") else socket.gethostname()  # noqa: S104 (compared)
-    host = f"[{host}]" if ":" in host else host
     secret = f"?token={quote(config.token, safe='')}" if config.token else ""
-    return f"http://{host}:{config.port}/{secret}"
+    return f"http://{_in_url(host)}:{config.port}/{secret}"
+
+
+def _in_url(host: str) -> str:
+    return f"[{host}]" if ":" in host else host

@@ -110,9 +110,9 @@ class SampleScene:
 
     photograph: str
     seconds: int
-    text: str = ""
-    said_s: tuple[float, float] = (0.0, 0.0)
-    look: str = "day"
+    text: str
+    said_s: tuple[float, float]
+    look: str
 
 
 def _sequence(look: str, shots: str) -> Iterator[SampleScene]:

@@ -11,9 +11,8 @@ from typing import Any, Literal, get_args, get_type_hints
 from framesift.errors import FramesiftError, OptionError
 from framesift.library.downloads import UrlMode
 from framesift.library.session import Call
-from framesift.mcp.config import MAX_BUDGET, AgentConfig
 from framesift.mcp.replies import Reply
-from framesift.mcp.session import AgentSession, error_reply
+from framesift.mcp.session import AgentConfig, AgentSession, error_reply
 from framesift.mcp.tools import TOOL_NAMES, VideoTools, call_tool
 from framesift.pipeline.config import PipelineConfig
 
@@ -24,7 +23,6 @@ def agent_tools(
     *folders: str | os.PathLike[str],
     output: ToolOutput = "blocks",
     config: PipelineConfig | None = None,
-    max_budget: int = MAX_BUDGET,
     urls: UrlMode = "none",
 ) -> list[Callable[..., Any]]:
     """Give an agent's framework the tools of `framesift mcp` as functions with signatures and docstrings.
@@ -34,7 +32,6 @@ def agent_tools(
         output: "blocks" returns a list of text and image_url blocks, as chat APIs take them; "openai-agents" the text
             and image outputs of that SDK; "text" only the text.
         config: The settings of indexing and selecting.
-        max_budget: The most frames of a call.
         urls: "files" also accepts http(s) addresses of videos.
 
     Returns:
@@ -53,7 +50,7 @@ def agent_tools(
     if output not in get_args(ToolOutput):
         raise OptionError(f"output is {output!r}; expected one of {', '.join(get_args(ToolOutput))}")
     places = tuple(map(Path, folders))
-    session = AgentSession(AgentConfig(places, config or PipelineConfig(), max_budget=max_budget, urls=urls))
+    session = AgentSession(AgentConfig(places, config or PipelineConfig(), urls))
     return [_function(session, name, output) for name in TOOL_NAMES]
 
 

@@ -7,28 +7,23 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Literal, get_args, get_type_hints
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo, create_model
 
-from framesift._utils import records
+from framesift._utils.records import Seconds, read_value
 from framesift.errors import InputError, OptionError
 
 ToolFormat = Literal["mcp", "openai", "anthropic"]
 _ARGUMENT = re.compile(r"^    (\w+): (.+(?:\n     .+)*)", re.MULTILINE)
 
 
-def _read_as(kind: Any) -> BeforeValidator:
-    """Read an argument by the rules for values of files, which are stricter than pydantic's."""
-
-    def read(value: object, info: ValidationInfo) -> object:
-        return records.read_value(kind, value, info.field_name or "time")
-
-    return BeforeValidator(read)
+def _read_seconds(value: object, info: ValidationInfo) -> object:
+    return read_value(Seconds, value, info.field_name or "time")
 
 
-MOMENT = _read_as(records.Seconds)  # seconds, also as text such as 2:05
-WHOLE = _read_as(int)
+MOMENT = BeforeValidator(_read_seconds)  # seconds, also as text such as 2:05
 
 
 @dataclass(frozen=True)
@@ -50,16 +45,15 @@ class ToolDefinition:
         return {**described, "inputSchema": self.parameters} | ({"outputSchema": self.output} if self.output else {})
 
 
-def arguments_model(
-    function: Callable[..., Any], *, annotations: Mapping[str, Any], defaults: Mapping[str, Any]
-) -> type[BaseModel]:
-    """The arguments of a tool as a model. annotations, defaults: by argument, in place of the function's own."""
-    hints = {**get_type_hints(function, include_extras=True), **annotations}
+@cache
+def arguments_model(function: Callable[..., Any]) -> type[BaseModel]:
+    """The arguments of a tool as a model."""
+    hints = get_type_hints(function, include_extras=True)
     described = dict(_ARGUMENT.findall(inspect.cleandoc(function.__doc__ or "").partition("\n\nReturns:")[0]))
     fields: dict[str, Any] = {}
     for name, parameter in inspect.signature(function).parameters.items():
         if name != "self":
-            default = defaults.get(name, ... if parameter.default is parameter.empty else parameter.default)
+            default = ... if parameter.default is parameter.empty else parameter.default
             # None is only a default: an argument is left out, or has a value.
             hint = next((kind for kind in get_args(hints[name]) if type(None) in get_args(hints[name])), hints[name])
             description = " ".join(described[name].split())
@@ -67,9 +61,9 @@ def arguments_model(
     return create_model(function.__name__, __config__=ConfigDict(extra="forbid"), **fields)
 
 
-def define(function: Callable[..., Any], model: type[BaseModel], result: type | None) -> ToolDefinition:
-    """The definition of a tool with these arguments. result: the dataclass of what `Reply.structured` lists."""
-    schema = {name: entry for name, entry in model.model_json_schema().items() if name != "title"}
+def define(function: Callable[..., Any], result: type | None) -> ToolDefinition:
+    """The definition of a tool. result: the dataclass of what `Reply.structured` lists."""
+    schema = {name: entry for name, entry in arguments_model(function).model_json_schema().items() if name != "title"}
     for entry in schema["properties"].values():
         del entry["title"]
         if entry.get("default", "") is None:
@@ -80,8 +74,9 @@ def define(function: Callable[..., Any], model: type[BaseModel], result: type | 
     return ToolDefinition(function.__name__, " ".join(description.split()), schema, output)
 
 
-def read_arguments(model: type[BaseModel], arguments: Mapping[str, Any]) -> dict[str, Any]:
+def read_arguments(function: Callable[..., Any], arguments: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of a call, checked; with defaults."""
+    model = arguments_model(function)
     try:
         return dict(model.model_validate({name: value for name, value in arguments.items() if value is not None}))
     except ValidationError as errors:
@@ -94,17 +89,6 @@ def read_arguments(model: type[BaseModel], arguments: Mapping[str, Any]) -> dict
             raise OptionError(f"{tool} has no argument {name!r}; expected {known}") from None
         if error["type"] == "value_error":
             raise InputError(str(error["ctx"]["error"])) from None
-        expected = _describe(model.model_json_schema()["properties"][name])
-        raise InputError(f"{name} is {arguments[name]!r:.60}; expected {expected}") from None
-
-
-def _describe(schema: Mapping[str, Any]) -> str:
-    """What the schema of an argument allows."""
-    least, most = schema.get("minimum"), schema.get("maximum")
-    if schema["type"] == "array":
-        return f"{schema['minItems']} to {schema['maxItems']} values"
-    if "enum" in schema:
-        return f"one of {', '.join(schema['enum'])}"
-    if most is not None:
-        return f"{least} to {most}"
-    return "a text" if least is None else f"at least {least:g}"
+        raise InputError(
+            f"{name} is {arguments[name]!r:.60}; {error['msg'].replace('Input should be', 'expected')}"
+        ) from None

@@ -28,15 +28,13 @@ from mcp.types import (
 
 from framesift._utils.version import __version__
 from framesift.library.session import Call, CallCancelled
-from framesift.mcp.config import AgentConfig
 from framesift.mcp.replies import NOTICE, JpegImage, Reply
-from framesift.mcp.session import AgentSession, error_reply
+from framesift.mcp.session import AgentConfig, AgentSession, error_reply
 from framesift.mcp.tools import RESULTS, call_tool, definitions
-from framesift.server.config import ServerConfig
+from framesift.server.config import ServerConfig, uvicorn_config
 from framesift.server.security import SecurityMiddleware
 
 MAX_CALLS = 64  # at a time; most of them wait
-SHUTDOWN_GRACE_S = 2
 STEP = 1e-6  # between two reports of the same progress
 INSTRUCTIONS = (
     "framesift picks the few frames of a long video that answer a question. Start with watch(video, question); "
@@ -52,7 +50,7 @@ class AgentServer:
 
     def __init__(self, config: AgentConfig) -> None:
         self.session = AgentSession(config)
-        self._limiter: anyio.CapacityLimiter | None = None
+        self._limiter = anyio.CapacityLimiter(MAX_CALLS)
         self.protocol: SdkServer[Any] = SdkServer(
             "framesift",
             version=__version__,
@@ -72,14 +70,12 @@ class AgentServer:
                 output_schema=each.output,
                 annotations=hints,
             )
-            for each in definitions(self.session.config)
+            for each in definitions()
         ]
         return ListToolsResult(tools=tools)
 
     async def call_tool(self, context: Context, params: CallToolRequestParams) -> CallToolResult:
         """Work in a thread. A cancelled request sets `call.cancelled` and returns at once."""
-        if self._limiter is None:
-            self._limiter = anyio.CapacityLimiter(MAX_CALLS)
         cancelled = threading.Event()
         call = Call(ProgressReporter(context, cancelled), cancelled, time.monotonic() + self.session.config.wait_s)
         work = partial(call_tool, self.session, params.name, params.arguments or {}, call)
@@ -138,14 +134,7 @@ def run_http(config: AgentConfig, access: ServerConfig, listener: socket.socket)
     # The host, the origin and the token are checked as `framesift serve` does.
     unchecked = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     app = AgentServer(config).protocol.streamable_http_app(host=access.host, transport_security=unchecked)
-    settings = uvicorn.Config(
-        SecurityMiddleware(app, config=access),
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=SHUTDOWN_GRACE_S,
-    )
-    uvicorn.Server(settings).run(sockets=[listener])
+    uvicorn.Server(uvicorn_config(SecurityMiddleware(app, config=access))).run(sockets=[listener])
 
 
 def _content(part: str | JpegImage) -> ContentBlock:

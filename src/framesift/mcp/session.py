@@ -2,15 +2,28 @@
 
 import logging
 import re
+from dataclasses import dataclass
 
 from framesift._utils.text import printable
-from framesift.errors import FramesiftError
+from framesift.errors import FramesiftError, OptionError
+from framesift.library.downloads import SourceConfig
 from framesift.library.session import VideoSession
-from framesift.mcp.config import AgentConfig
 from framesift.mcp.replies import Reply, data
 
 log = logging.getLogger(__name__)
 _MARK = re.compile("<data>(.*?)</data>")
+
+
+@dataclass(frozen=True)
+class AgentConfig(SourceConfig):
+    """What the tools may read. pipeline: budget and size come from each call. wait_s: how long a call waits."""
+
+    wait_s: float = 30.0  # the TypeScript SDK, which many clients use, gives up on a request after 60 seconds
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.wait_s >= 0:
+            raise OptionError(f"wait is {self.wait_s}; expected seconds from 0")
 
 
 class AgentSession(VideoSession):

@@ -4,23 +4,21 @@ Each returns a Reply. Descriptions are short, because a client sends all of them
 """
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any, Literal
 
 from PIL import Image
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from framesift._utils.text import counted, suggestion
 from framesift.errors import FramesiftError, InputError, OptionError
 from framesift.library.files import LibraryVideo, public_message
 from framesift.library.session import Call, StillRunning
-from framesift.mcp.config import DEFAULT_SIDE, LOOK_SIDE, MAX_BUDGET, REPLY_BYTES, SIDES, AgentConfig
 from framesift.mcp.replies import NOTICE, JpegImage, Reply, cited, data, describe_cost, encode_images, plain, times
-from framesift.mcp.schemas import MOMENT, WHOLE, ToolDefinition, arguments_model, define, read_arguments
+from framesift.mcp.schemas import MOMENT, ToolDefinition, define, read_arguments
 from framesift.mcp.session import AgentSession
-from framesift.pipeline.config import MOST
 from framesift.rendering.reasons import explain
 from framesift.rendering.thumbnails import short_side
 from framesift.search.images import frame_image
@@ -28,15 +26,20 @@ from framesift.search.search import Hit, match_note, search
 from framesift.types import Event, Slot
 from framesift.video.frames import fetch, on_screen_times, probe
 
+MAX_BUDGET = 16
+DEFAULT_SIDE = 768
+LOOK_SIDE = 1536
+# Base64 adds a third: with the text, a reply stays below the 1 MiB that Claude Desktop accepts.
+REPLY_BYTES = 700_000
 MAX_LISTED = 500
 MAX_LOOKS = 8
 MAX_CUES = 500
 MAX_HITS = 50
 TOOL_NAMES = ("list_videos", "watch", "read_transcript", "look", "search_library", "video_info")
 
-Side = Annotated[int, Field(ge=SIDES[0], le=SIDES[1]), WHOLE]
+Side = Annotated[int, Field(ge=64, le=4096)]  # pixels
 Start = Annotated[float, Field(ge=0), MOMENT]
-Budget = Annotated[int, Field(ge=1, le=MAX_BUDGET), WHOLE]  # a server may have another maximum
+Budget = Annotated[int, Field(ge=1, le=MAX_BUDGET)]
 
 
 @dataclass(frozen=True)
@@ -86,12 +89,12 @@ RESULTS: dict[str, type] = {
 
 @dataclass(frozen=True)
 class VideoTools:
-    """The tools of a session for one call, or for all calls of one caller."""
+    """The tools of a session for one call."""
 
     session: AgentSession
-    call: Call = field(default_factory=Call)
+    call: Call
 
-    def list_videos(self, contains: str = "", limit: Annotated[int, Field(ge=1, le=MAX_LISTED), WHOLE] = 50) -> Reply:
+    def list_videos(self, contains: str = "", limit: Annotated[int, Field(ge=1, le=MAX_LISTED)] = 50) -> Reply:
         """List the videos that can be watched: name, length, and whether they are indexed.
 
         Use the names as the argument `video` of the other tools.
@@ -149,8 +152,7 @@ class VideoTools:
             prepared = self.session.prepared(found, self.call)
             info = prepared.index.info
             size = short_side(info.width, info.height, max_side)
-            most = min(MOST, self.session.config.max_budget)
-            config = prepared.config.at_most(most) if budget is None else prepared.config.replace(budget=budget)
+            config = prepared.config.at_most(MAX_BUDGET) if budget is None else prepared.config.replace(budget=budget)
             with self.session.work_slots:
                 asked = replace(prepared, config=config)
                 chosen = asked.select(question, from_s=from_s, to_s=to_s, size=size, overlay="none")
@@ -183,7 +185,7 @@ class VideoTools:
         contains: str = "",
         from_s: Start | None = None,
         to_s: Start | None = None,
-        limit: Annotated[int, Field(ge=1, le=MAX_CUES), WHOLE] = 100,
+        limit: Annotated[int, Field(ge=1, le=MAX_CUES)] = 100,
     ) -> Reply:
         """Read what is said in a video: subtitles, or recognised speech, one line per cue with its time.
 
@@ -252,7 +254,7 @@ class VideoTools:
         self,
         text: str = "",
         by: Literal["both", "frames", "words"] = "both",
-        limit: Annotated[int, Field(ge=1, le=MAX_HITS), WHOLE] = 10,
+        limit: Annotated[int, Field(ge=1, le=MAX_HITS)] = 10,
         like_video: str | None = None,
         like_s: Annotated[float, MOMENT] = 0.0,
         only_video: str | None = None,
@@ -346,29 +348,21 @@ class VideoTools:
         )
 
 
-def definitions(config: AgentConfig | None = None) -> list[ToolDefinition]:
-    """The tools' definitions, with the limits of a server's configuration."""
-    config = config or AgentConfig()
-    return [define(getattr(VideoTools, name), _arguments(name, config), RESULTS.get(name)) for name in TOOL_NAMES]
+def definitions() -> list[ToolDefinition]:
+    """The tools' definitions."""
+    return [define(getattr(VideoTools, name), RESULTS.get(name)) for name in TOOL_NAMES]
 
 
 def call_tool(session: AgentSession, name: str, arguments: Mapping[str, Any], call: Call) -> Reply:
     """Call a tool by its name; work that takes longer than the call may wait becomes a reply that says so."""
     if name not in TOOL_NAMES:
         raise OptionError(f"there is no tool {name[:60]!r}; {suggestion(name[:60], TOOL_NAMES)}")
-    given = read_arguments(_arguments(name, session.config), arguments)
+    tool: Callable[..., Reply] = getattr(VideoTools, name)
+    given = read_arguments(tool, arguments)
     try:
-        reply: Reply = getattr(VideoTools(session, call), name)(**given)
-        return reply
+        return tool(VideoTools(session, call), **given)
     except StillRunning as running:
         return Reply((_describe_job(running, name),))
-
-
-def _arguments(tool: str, config: AgentConfig) -> type[BaseModel]:
-    """The arguments of a tool; some depend on the server's configuration."""
-    defaults = {"max_side": config.max_side} if tool == "watch" else {}
-    annotations = {"budget": Annotated[int, Field(ge=1, le=config.max_budget), WHOLE] | None}
-    return arguments_model(getattr(VideoTools, tool), annotations=annotations, defaults=defaults)
 
 
 def _describe_job(running: StillRunning, tool: str) -> str:

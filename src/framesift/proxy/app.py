@@ -39,8 +39,7 @@ from framesift.proxy.conversation import FIELD, HEADER, SENT, ChatRequest
 from framesift.proxy.replies import Addition, event
 from framesift.proxy.videos import ChatVideos, ProxyConfig, UnknownFile, WatchedVideo
 from framesift.readers import failures
-from framesift.server.app import MAX_CONNECTIONS, SHUTDOWN_GRACE_S
-from framesift.server.config import ServerConfig
+from framesift.server.config import ServerConfig, uvicorn_config
 from framesift.server.security import API, SecurityMiddleware, bearer_token, is_token, openai_error
 from framesift.video.files import VIDEO_SUFFIXES
 
@@ -89,34 +88,31 @@ class Endpoint:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         request = Request(scope, receive)
-        with tempfile.SpooledTemporaryFile(SPOOL_BYTES) as body:
+        async with AsyncExitStack() as stack:
+            body = stack.enter_context(tempfile.SpooledTemporaryFile(SPOOL_BYTES))  # noqa: SIM115
             try:
                 async for chunk in request.stream():
                     body.write(chunk)
             except ClientDisconnect:
                 return
-            responding = asyncio.create_task(self._respond(request, body, receive, send))
-            disconnected = asyncio.create_task(_until_disconnect(receive))
-            try:
-                await asyncio.wait({responding, disconnected}, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                responding.cancel()
-                disconnected.cancel()
-                outcome, _ = await asyncio.gather(responding, disconnected, return_exceptions=True)
-            if isinstance(outcome, Exception):
-                raise outcome
-
-    async def _respond(self, request: Request, body: IO[bytes], receive: Receive, send: Send) -> None:
-        async with AsyncExitStack() as stack:
             body.seek(0)
-            try:
-                response = await self.handler(Exchange(request, body, stack))
-            except FramesiftError as error:
-                response = _refusal(error)
-            try:
-                await response(request.scope, receive, send)
-            except UpstreamError as error:  # the client sees that the reply ends early, as it would without a proxy
-                log.warning("%s", error)
+            async with anyio.create_task_group() as group:
+
+                async def cancel_on_disconnect() -> None:
+                    while (await receive())["type"] != "http.disconnect":
+                        pass
+                    group.cancel_scope.cancel()
+
+                group.start_soon(cancel_on_disconnect)
+                try:
+                    response = await self.handler(Exchange(request, body, stack))
+                except FramesiftError as error:
+                    response = _refusal(error)
+                try:
+                    await response(scope, receive, send)
+                except UpstreamError as error:  # the client sees that the reply ends early, as without a proxy
+                    log.warning("%s", error)
+                group.cancel_scope.cancel()
 
 
 class Proxy:
@@ -129,7 +125,7 @@ class Proxy:
         timeout = library.Timeout(None, connect=CONNECT_TIMEOUT_S)  # a model may work for minutes
         self._client, self._errors = library.AsyncClient(limits=limits, timeout=timeout), library.HTTPError
         self._owners: dict[str, str] = {}
-        self._watching: anyio.CapacityLimiter | None = None
+        self._watching = anyio.CapacityLimiter(MAX_WATCHING)
 
     def routes(self) -> list[Route]:
         handlers: list[tuple[str, Handler, list[str]]] = [
@@ -288,7 +284,6 @@ class Proxy:
 
     async def _in_thread(self, work: Callable[..., Returned], *arguments: Any) -> Returned:
         """Run work on videos, which other requests do not wait for, nor one whose client has gone."""
-        self._watching = self._watching or anyio.CapacityLimiter(MAX_WATCHING)
         return await anyio.to_thread.run_sync(partial(work, *arguments), abandon_on_cancel=True, limiter=self._watching)
 
 
@@ -302,20 +297,8 @@ def add_to_page(app: FastAPI, access: ServerConfig) -> None:
 
 
 def create_server(config: ProxyConfig, access: ServerConfig) -> uvicorn.Server:
-    settings = uvicorn.Config(
-        SecurityMiddleware(Starlette(routes=Proxy(config, access).routes()), config=access),
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        limit_concurrency=MAX_CONNECTIONS,
-        timeout_graceful_shutdown=SHUTDOWN_GRACE_S,
-    )
-    return uvicorn.Server(settings)
-
-
-async def _until_disconnect(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
+    app = Starlette(routes=Proxy(config, access).routes())
+    return uvicorn.Server(uvicorn_config(SecurityMiddleware(app, config=access)))
 
 
 async def _chunks(body: IO[bytes]) -> AsyncGenerator[bytes, None]:

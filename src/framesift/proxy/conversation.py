@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from framesift._utils.json import parse_scalar
-from framesift._utils.records import Seconds, read_record
+from framesift._utils.records import Seconds, read_record, read_value
 from framesift._utils.settings import check_names
 from framesift.errors import OptionError
 from framesift.pipeline.config import SelectionSettings
@@ -112,12 +112,11 @@ class ChatRequest:
 
 def read_options(headers: Mapping[str, str], body: Mapping[str, Any]) -> FrameOptions:
     """The options of a request; those of its body take precedence."""
-    own = body.get(FIELD) or {}
-    if isinstance(own, Mapping):
-        check_names(own, FrameOptions)
+    own = read_value(dict[str, Any], body.get(FIELD) or {}, FIELD)
+    check_names(own, FrameOptions)
     names = [f.name for f in fields(FrameOptions) if f"{HEADER}{f.name}" in headers]
     options = {name: parse_scalar(headers[f"{HEADER}{name}"]) for name in names}
-    return read_record(FrameOptions, {**options, **own} if isinstance(own, Mapping) else own, FIELD)
+    return read_record(FrameOptions, {**options, **own}, FIELD)
 
 
 def find_videos(body: Mapping[str, Any]) -> Iterator[VideoPlace]:

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import io
+import os
 import shutil
 import threading
 import time
@@ -32,7 +33,6 @@ from framesift.server.answering import check_method
 from framesift.server.frame_images import FrameImages
 
 STATE = ".proxy"
-CHUNK_BYTES = 2**20
 POLL_S = 0.2  # how soon key frames of a video that is being indexed are noticed
 MAX_READERS = 64  # models whose form of frames is remembered
 LONGEST_SIDE = OpenAIReader.longest_side or 1024
@@ -113,10 +113,8 @@ class ChatVideos(VideoSession):
 
     def receive(self, file: BinaryIO, name: str) -> LibraryVideo:
         """Store a video that a client has sent under an id of its content."""
-        digest = hashlib.blake2b(digest_size=16)
-        for chunk in iter(lambda: file.read(CHUNK_BYTES), b""):
-            digest.update(chunk)
-        file_id, size, limit = SENT + digest.hexdigest(), file.tell(), self.config.download_bytes
+        digest = hashlib.file_digest(file, lambda: hashlib.blake2b(digest_size=16))  # type: ignore[arg-type]
+        file_id, size, limit = SENT + digest.hexdigest(), file.seek(0, os.SEEK_END), self.config.download_bytes
         if size > limit:
             raise InputError(f"the video is larger than {limit / 1e6:.0f} MB, this server's limit (--max-download)")
 
@@ -124,9 +122,10 @@ class ChatVideos(VideoSession):
             if shutil.disk_usage(place).free < size + DISK_RESERVE_BYTES:
                 raise FramesiftError("the disk is too full for this video; free some space and try again")
             file.seek(0)
-            with (place / safe_name(name)).open("wb") as copy:
-                shutil.copyfileobj(file, copy, CHUNK_BYTES)
-            return place / safe_name(name)
+            path = place / safe_name(name)
+            with path.open("wb") as copy:
+                shutil.copyfileobj(file, copy)
+            return path
 
         if self.downloads.find(file_id) is None:
             self.downloads.store(file_id, write)

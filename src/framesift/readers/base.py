@@ -8,12 +8,11 @@ import inspect
 import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import Future, wait
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import is_dataclass, replace
 from functools import wraps
-from queue import SimpleQueue
-from threading import Lock, Thread
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, get_type_hints, runtime_checkable
 
 from framesift._utils.credentials import LOCAL, SIMILARITY, check_reader_address
@@ -150,41 +149,19 @@ def map_in_order(function: Callable[[InputT], OutputT], inputs: Iterable[InputT]
 
     After an error, the running calls are waited for; after Ctrl-C they are not, because a server may be silent.
     """
-    tasks: SimpleQueue[tuple[Future[OutputT], InputT] | None] = SimpleQueue()
-    pending: deque[Future[OutputT]] = deque()
-    threads = 0
-
-    def work() -> None:
-        while (task := tasks.get()) is not None:
-            future, value = task
-            if future.set_running_or_notify_cancel():
-                try:
-                    future.set_result(function(value))
-                except BaseException as error:  # raised again where the result is used
-                    future.set_exception(error)
-
+    pool, pending = ThreadPoolExecutor(width, "framesift-ask"), deque[Future[OutputT]]()
     try:
         for value in inputs:
-            if threads < width:
-                threads += 1
-                # Not a ThreadPoolExecutor: the interpreter waits for its threads before it exits.
-                Thread(target=work, name=f"framesift-ask-{threads}", daemon=True).start()
-            pending.append(Future())
-            tasks.put((pending[-1], value))
+            pending.append(pool.submit(function, value))
             if len(pending) >= 2 * width:
                 yield pending.popleft().result()
         while pending:
             yield pending.popleft().result()
     except Exception:
-        for future in pending:
-            future.cancel()
-        wait(pending)
+        pool.shutdown(cancel_futures=True)
         raise
     finally:
-        for future in pending:
-            future.cancel()
-        for _ in range(threads):
-            tasks.put(None)
+        pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _checked(model: Reader, exhibit: "Exhibit", answer: object) -> Answer:

@@ -22,7 +22,7 @@ from framesift.readers import llava
 from framesift.readers.answers import answer_about, reply_limit
 from framesift.readers.local_inputs import ProcessorInputs
 from framesift.readers.prompts import Prompt, compose
-from framesift.readers.time_formats import TimeFormat, check_time_format, native_time_format, resolve_time_format
+from framesift.readers.time_formats import TimeFormat, native_time_format, resolve_time_format
 from framesift.types import Answer, Question
 
 if TYPE_CHECKING:
@@ -73,7 +73,6 @@ class LocalReader:
             raise OptionError(
                 f"frame_tokens is {self.frame_tokens!r}; expected one of {', '.join(map(str, GEMMA_TOKENS))}"
             )
-        check_time_format(self.time_format)
         check_count("max_tokens", self.max_tokens)
         if self.device_map and not is_installed("accelerate"):
             raise MissingExtra(f"device_map={self.device_map!r} needs accelerate: pip install accelerate")

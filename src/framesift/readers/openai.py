@@ -11,7 +11,7 @@ import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from framesift._utils.addresses import IpRule
 from framesift._utils.credentials import KEY_VARIABLE, parse_address
@@ -22,7 +22,7 @@ from framesift.readers.answers import FREE_TOKENS, answer_about, reply_limit
 from framesift.readers.connection import RefusedRequest, ServerConnection
 from framesift.readers.parsing import readable_pieces
 from framesift.readers.prompts import Prompt, compose, compose_frames
-from framesift.readers.time_formats import TimeFormat, check_time_format, native_time_format, resolve_time_format
+from framesift.readers.time_formats import TimeFormat, native_time_format, resolve_time_format
 from framesift.rendering.export_formats import content_parts
 from framesift.types import Answer, Question
 
@@ -86,9 +86,6 @@ class OpenAIReader:
         if not 0 < self.timeout_s <= MOST_SECONDS:
             raise OptionError(f"timeout_s is {self.timeout_s!r}; expected seconds above 0, at most {MOST_SECONDS}")
         check_count("retries", self.retries, 0)
-        if self.frames_as not in get_args(FramesAs):
-            raise OptionError(f"frames_as is {self.frames_as!r}; expected {' or '.join(get_args(FramesAs))}")
-        check_time_format(self.time_format)
         check_count("max_tokens", self.max_tokens)
         self.model = self.model or parts.model
         self._server = parts.server

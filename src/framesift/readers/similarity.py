@@ -36,8 +36,7 @@ class SimilarityReader:
     def answer(self, exhibit: "Exhibit", question: Question, text_mode: str) -> Answer:
         started = time.perf_counter()
         mode = check_text_mode(text_mode)
-        basis = exhibit.selection.basis
-        model = get_encoder((basis.encoder if basis else "") or "auto")
+        model = get_encoder(exhibit.basis.encoder or "auto")
         texts = [] if mode in ("none", "blank") else [text for text in event_texts(exhibit) if text]
         choices = question.choices
         candidates = [f"{question.text.strip()} {option}" for option in choices.values()] or [question.text.strip()]

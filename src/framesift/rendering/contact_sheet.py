@@ -37,8 +37,8 @@ class Card:
     image: Image.Image
     time: str
     role: str
-    text: str = ""
-    is_damaged: bool = False
+    text: str
+    is_damaged: bool
 
 
 @dataclass(frozen=True)

@@ -94,8 +94,7 @@ class Exhibit(RenderedSelection):
 
     @property
     def _title(self) -> str:
-        basis = self.selection.basis
-        candidates = "" if basis is None else f" of {len(basis.considered)}"
+        candidates = f" of {len(self.basis.considered)}" if self.selection.basis else ""
         return f"{counted(len(self), 'frame')}{candidates}, selected by {self.method}"
 
     def rows(self) -> list[dict[str, Any]]:

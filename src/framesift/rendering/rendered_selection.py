@@ -9,6 +9,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, Literal, Self, get_args, overload
 
+import numpy as np
 from PIL import Image
 
 from framesift._utils.text import clock, counted, readable, rounded_clock
@@ -17,7 +18,7 @@ from framesift.errors import InputError, OptionError
 from framesift.rendering.reasons import explain
 from framesift.selection.explainer import Reason
 from framesift.store.fingerprint import fingerprint
-from framesift.types import Question, Role, Selection, Slot, VideoInfo
+from framesift.types import Basis, Question, Role, Selection, Slot, VideoInfo
 from framesift.types.vectors import Array
 from framesift.video.frames import fetch_available, frame_numbers, on_screen_times
 from framesift.video.given_frames import GivenFrames
@@ -141,8 +142,13 @@ class RenderedSelection:
     _decoded: dict[float, Image.Image] = field(default_factory=dict, repr=False)
 
     @property
+    def basis(self) -> Basis:
+        """The data the selection was made from; one without candidates where that is not recorded."""
+        return self.selection.basis or Basis(np.zeros(0), np.zeros(0), self.info.duration_s)
+
+    @property
     def question(self) -> Question | None:
-        return None if self.selection.basis is None else self.selection.basis.question
+        return self.basis.question
 
     @property
     def video(self) -> Path:
@@ -168,10 +174,10 @@ class RenderedSelection:
         """The video at a time of the joint timeline, and the time in it."""
         return _place(self.videos, time_s)
 
-    def label(self, time_s: float, text: Callable[[float], str] = clock) -> str:
+    def label(self, time_s: float, write: Callable[[float], str] = clock) -> str:
         """A time as people read it, after the name of its video where there are several."""
         video, own_s = self.place(time_s)
-        return f"{readable(video.name)} {text(own_s)}" if self.several else text(own_s)
+        return f"{readable(video.name)} {write(own_s)}" if self.several else write(own_s)
 
     @cached_property
     def numbers(self) -> tuple[int, ...]:
@@ -194,9 +200,8 @@ class RenderedSelection:
             "aligned": self._texts,
             "shuffled": _shuffle(self._texts, self.seed),
         }.get(self.overlay, [""] * len(self.selection))
-        damaged = set() if self.selection.basis is None else set(self.selection.basis.damaged)
         for position, (slot, text) in enumerate(zip(self.selection.slots, texts, strict=True)):
-            yield Frame(slot, text, slot.index in damaged, position, self, load)
+            yield Frame(slot, text, slot.index in self.basis.damaged, position, self, load)
 
     def __len__(self) -> int:
         return len(self.selection)

@@ -23,7 +23,7 @@ from framesift.errors import FramesiftError, MissingExtra, NotStored, OptionErro
 from framesift.library.jobs import QueueFull
 from framesift.rendering.report.page import roles_style
 from framesift.selection.registry import selectors
-from framesift.server.config import ServerConfig
+from framesift.server.config import ServerConfig, uvicorn_config
 from framesift.server.frame_images import ServerBusy
 from framesift.server.history import NothingKept
 from framesift.server.models import error_responses
@@ -40,8 +40,6 @@ DEFAULT_MESSAGES = {
     "Not Found": "There is nothing at this address",
     "Method Not Allowed": "This address does not support this HTTP method",
 }
-MAX_CONNECTIONS = 320  # with a request in progress or waiting for one
-SHUTDOWN_GRACE_S = 2  # for responses in progress
 STATUS_CODES: dict[type[FramesiftError], int] = {
     NotStored: 409,
     NothingKept: 404,
@@ -193,16 +191,7 @@ class Server(uvicorn.Server):
     def __init__(self, config: ServerConfig) -> None:
         self.app = app = create_app(config)
         self.services: Services = app.state.services
-        super().__init__(
-            uvicorn.Config(
-                app,
-                log_level="warning",
-                access_log=False,
-                server_header=False,
-                limit_concurrency=MAX_CONNECTIONS,
-                timeout_graceful_shutdown=SHUTDOWN_GRACE_S,
-            )
-        )
+        super().__init__(uvicorn_config(app))
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self.services.closing = True

@@ -8,10 +8,15 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
+import uvicorn
+from starlette.types import ASGIApp
+
 from framesift.errors import OptionError
 from framesift.pipeline.config import PipelineConfig
 from framesift.store.store import Store, log_unwritable
 
+MAX_CONNECTIONS = 320  # with a request in progress or waiting for one
+SHUTDOWN_GRACE_S = 2  # for responses in progress
 MAX_UPLOAD_BYTES = 8 * 10**9
 MAX_BODY_BYTES = 256 * 2**10  # of every request but uploads: questions and settings are small
 MAX_CHAT_BYTES = 128 * 2**20  # of a chat request, which may hold videos and is parsed in memory
@@ -57,6 +62,18 @@ class ServerConfig:
         """Names accepted in the Host header. IP addresses are always accepted: DNS rebinding needs a name."""
         own = socket.gethostname().lower()
         return frozenset({"localhost", own, f"{own}.local", *(name.lower() for name in self.allowed_hosts)})
+
+
+def uvicorn_config(app: ASGIApp) -> uvicorn.Config:
+    """How an application is served."""
+    return uvicorn.Config(
+        app,
+        log_level="warning",
+        access_log=False,
+        server_header=False,
+        limit_concurrency=MAX_CONNECTIONS,
+        timeout_graceful_shutdown=SHUTDOWN_GRACE_S,
+    )
 
 
 def _state_folder(root: Path) -> Path:

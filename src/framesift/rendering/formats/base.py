@@ -54,9 +54,8 @@ class Export:
 
     def events(self, video: ShownVideo) -> list[Event]:
         """The text of one of the videos, by its own time."""
-        basis = self.exhibit.selection.basis
-        events = () if basis is None else basis.events
-        return [replace(e, start_s=e.start_s - video.start_s, end_s=e.end_s - video.start_s) for e in events]
+        events, start_s = self.exhibit.basis.events, video.start_s
+        return [replace(event, start_s=event.start_s - start_s, end_s=event.end_s - start_s) for event in events]
 
 
 @dataclass(frozen=True)

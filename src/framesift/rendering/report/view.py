@@ -22,7 +22,7 @@ _PACKAGES = ("numpy", "av", "pillow", "onnxruntime", "torch", "transformers")
 def view_of(exhibits: Sequence[RenderedSelection], images: Sequence[ReportImages], *, json_text: str) -> dict[str, Any]:
     """Build the view of exhibits of one video and question, one per method. json_text: what the page offers to copy."""
     first = exhibits[0]
-    info, basis, question = first.info, first.selection.basis, first.question
+    info, basis, question = first.info, first.basis, first.question
     name = ", ".join(first.names)
     lanes = []
     for exhibit, own in zip(exhibits, images, strict=True):
@@ -49,19 +49,17 @@ def view_of(exhibits: Sequence[RenderedSelection], images: Sequence[ReportImages
         "question": "" if question is None else question.text,
         "options": [] if question is None else [[k, text] for k, text in question.choices.items()],
         "warnings": list(dict.fromkeys(text for exhibit in exhibits for text in exhibit.selection.warnings)),
-        "note": "" if basis is None or basis.chance is None else basis.chance.note,
-        "window": None if basis is None or basis.window is None else list(basis.window),
+        "note": "" if basis.chance is None else basis.chance.note,
+        "window": None if basis.window is None else list(basis.window),
         "curve": _curve(basis),
-        "events": [dict(vars(event)) for event in (() if basis is None else basis.events)],
+        "events": [dict(vars(event)) for event in basis.events],
         "lanes": lanes,
         "settings": _settings(exhibits),
         "json": json_text,
     }
 
 
-def _curve(basis: Basis | None) -> dict[str, Any]:
-    if basis is None:
-        return {"times_s": [], "relevance": [], "chance": None}
+def _curve(basis: Basis) -> dict[str, Any]:
     return {
         "chance": None if basis.chance is None else [round(basis.chance.low, 5), round(basis.chance.high, 5)],
         "times_s": [round(float(value), 3) for value in basis.times_s],
@@ -127,17 +125,15 @@ def _frame_row(exhibit: RenderedSelection, images: ReportImages, position: int) 
 
 def _omitted(exhibit: RenderedSelection, refine: RefineTrace) -> list[dict[str, Any]]:
     """The segments between selected frames, with their evidence values where Refine ran."""
-    selection, basis = exhibit.selection, exhibit.selection.basis
+    basis = exhibit.basis
     if refine.regions:
         return [
             {"start_s": row.start_s, "end_s": row.end_s, "note": f"Evidence value {row.value:.2f}: {row.outcome}."}
             for row in refine.regions
         ]
-    if basis is None:
-        return []
     rows = []
-    bounds = [basis.considered.start - 1, *selection.indices, basis.considered.stop]
-    for before, after in itertools.pairwise(bounds):
+    bounds = [basis.considered.start - 1, *exhibit.selection.indices, basis.considered.stop]
+    for before, after in itertools.pairwise(bounds) if len(basis.times_s) else ():
         if after - before > 1:
             start_s, end_s = float(basis.times_s[before + 1]), float(basis.times_s[after - 1])
             omitted = counted(after - before - 1, "candidate")
@@ -146,12 +142,9 @@ def _omitted(exhibit: RenderedSelection, refine: RefineTrace) -> list[dict[str, 
 
 
 def _swaps(exhibit: RenderedSelection, refine: RefineTrace) -> list[dict[str, Any]]:
-    basis = exhibit.selection.basis
-    if basis is None:
-        return []
-    rows = []
-    for swap in refine.swaps or ():
-        out_s, in_s = float(basis.times_s[swap["out"]]), float(basis.times_s[swap["in"]])
+    times_s, rows = exhibit.basis.times_s, []
+    for swap in refine.swaps or () if len(times_s) else ():
+        out_s, in_s = float(times_s[swap["out"]]), float(times_s[swap["in"]])
         note = f"Evidence value {swap['margin']:.2f} higher than that of the replaced frame."
         rows.append({"out_s": out_s, "in_s": in_s, "margin": swap["margin"], "note": note})
     return rows
@@ -167,7 +160,7 @@ def _refine_note(refine: RefineTrace) -> str:
 
 def _settings(exhibits: Sequence[RenderedSelection]) -> list[list[str]]:
     first = exhibits[0]
-    basis = first.selection.basis
+    basis = first.basis
     rows = [
         [
             "video",
@@ -177,10 +170,10 @@ def _settings(exhibits: Sequence[RenderedSelection]) -> list[list[str]]:
         for info in [video.info]
     ]
     rows += [
-        ["encoder", basis.encoder if basis is not None and basis.encoder else "not recorded"],
-        ["candidates", str(len(basis.considered)) if basis is not None else "not recorded"],
-        ["events", str(len(basis.events)) if basis is not None else "not recorded"],
-        *([] if basis is None or basis.window is None else [["window", " – ".join(map(short_clock, basis.window))]]),
+        ["encoder", basis.encoder or "not recorded"],
+        ["candidates", str(len(basis.considered) or "not recorded")],
+        ["events", str(len(basis.events))],
+        *([] if basis.window is None else [["window", " – ".join(map(short_clock, basis.window))]]),
         ["overlay", first.overlay + (f", seed {first.seed}" if first.overlay == "shuffled" else "")],
     ]
     for exhibit in exhibits:

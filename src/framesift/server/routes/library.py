@@ -66,11 +66,7 @@ def describe(services: Services, video: LibraryVideo) -> VideoRecord:
         warnings=stored_warnings or [] if summary is None else summary.warnings,
         beside=[path.name for path in services.catalog.subtitle_files(video)] if video.uploaded else [],
         job=None if job is None else describe_job(services, job),
-        examples=list(EXAMPLES)
-        if video.uploaded and video.name == SHOWN_NAME
-        else summary.questions
-        if summary
-        else [],
+        examples=_questions_to_try(video, summary),
     )
 
 
