@@ -12,7 +12,7 @@ from framesift.selection.looking.dig import useful_intervals
 from framesift.selection.looking.himu import (
     Branch,
     Leaf,
-    detected_scores,
+    find_objects,
     match_text,
     match_words,
     phrase_variations,
@@ -229,7 +229,7 @@ def test_objects_are_also_looked_for_in_their_other_number():
     assert phrase_variations("red cars") == ("red cars", "red car", "cars")
     assert phrase_variations("dog") == ("dog", "dogs")
     evidence, lookup = scene(40)
-    (scores,) = detected_scores(Access(evidence, lookup), ["red car"])
+    (scores,) = find_objects(Access(evidence, lookup), ["red car"])
     assert scores == pytest.approx(lookup.frames.levels[:, 0] / 255)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import framesift as fs
-from framesift.selection.adaptive_greedy import pool_indices
+from framesift.selection.baselines import evenly_spaced
 from helpers.published_cases import shot_evidence
 
 # The selections of the authors' code.
@@ -94,8 +94,8 @@ def test_adaptive_greedy_maximises_relevance_and_coverage(weight):
 
 
 def test_a_long_video_is_reduced_to_the_pool_and_filled_beyond_it():
-    assert pool_indices(10, 4).tolist() == [0, 3, 6, 9]
+    assert evenly_spaced(10, 4, "ends").tolist() == [0, 3, 6, 9]
     evidence = shot_evidence(50, 5)
     selection = fs.select_frames(evidence, budget=12, method="adaptive-greedy", pool=8)
-    assert set(pool_indices(50, 8).tolist()) <= set(selection.indices)
+    assert set(evenly_spaced(50, 8, "ends").tolist()) <= set(selection.indices)
     assert len(selection) == 12

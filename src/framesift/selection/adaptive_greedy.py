@@ -5,6 +5,7 @@ Huang and Zhu, "Adaptive Greedy Frame Selection for Long Video Understanding", 2
 
 import numpy as np
 
+from framesift.selection.baselines import evenly_spaced
 from framesift.selection.scores import Ranking, min_max
 from framesift.selection.selector import Count, Share, selector
 from framesift.types import Evidence, Selection
@@ -25,19 +26,12 @@ def adaptive_greedy(evidence: Evidence, budget: int, *, weight: Share = 0.5, poo
     Differs: the paper has no public code and takes the cosines from DINOv2; here they are the index's own. Ties go to
     the earlier frame.
     """
-    among = pool_indices(len(evidence), pool)
+    among = evenly_spaced(len(evidence), pool, "ends")
     relevance = min_max(evidence.relevance)[among] / budget
     rows = np.asarray(evidence.vectors.rows, dtype=np.float64)[among]
     similarity = np.maximum(rows @ rows.T, 0.0)
     indices = among[greedy(relevance, similarity, min(budget, len(among)), weight=weight)].tolist()
     return Selection.of(evidence, Ranking(evidence.relevance).fill(indices, budget))
-
-
-def pool_indices(count: int, pool: int) -> Array:
-    """(P,) all frames, or `pool` evenly spaced ones, both ends included."""
-    if count <= pool:
-        return np.arange(count)
-    return np.linspace(0, count - 1, pool).astype(int)
 
 
 def greedy(relevance: Array, similarity: Array, size: int, *, weight: float) -> list[int]:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import numpy as np
 
-from framesift.selection.gcr.cover import fill_by_mmr, top_frames
+from framesift.selection.gcr.cover import fill_by_mmr
 from framesift.selection.scores import Ranking
 from framesift.selection.selector import Share, check_choice, selector
 from framesift.types import Array, Evidence, Selection
@@ -26,12 +26,12 @@ def uniform(
     convention: "centres", the middle of each of B equal bins; "ends", first and last frame included (lmms-eval's
     linspace); "interior", the inner points of B + 1 equal steps (VLMEvalKit).
     """
-    indices = evenly_spaced(len(evidence), min(budget, len(evidence)), convention)
-    return Selection.of(evidence, indices, "context", looked_at=0)
+    return Selection.of(evidence, evenly_spaced(len(evidence), budget, convention), "context", looked_at=0)
 
 
 def evenly_spaced(count: int, size: int, convention: str = "centres") -> Array:
-    """`size` ≤ `count` distinct indices out of `count`, ascending."""
+    """`size` distinct indices out of `count`, ascending; all of them where there are no more."""
+    size = min(size, count)
     place = np.arange(size)
     if size == count:
         return place
@@ -45,8 +45,7 @@ def evenly_spaced(count: int, size: int, convention: str = "centres") -> Array:
 @selector("the most relevant frames, however similar")
 def topk(evidence: Evidence, budget: int) -> Selection:
     """Select the frames with the largest relevance; ties go to the earlier frame."""
-    indices = top_frames(Ranking(evidence.relevance), evidence.times_s, (), size=min(budget, len(evidence)))
-    return Selection.of(evidence, indices)
+    return Selection.of(evidence, Ranking(evidence.relevance).order[:budget])
 
 
 @selector("relevant and mutually dissimilar frames", paper="Carbonell and Goldstein, SIGIR 1998", needs=("vectors",))
@@ -72,13 +71,13 @@ def bin_max(evidence: Evidence, budget: int) -> Selection:
 
     Differs: the scores are plain relevance, because the trained ones need TSPO's weights (see `tspo`).
     """
-    return Selection.of(evidence, best_of_bins(Ranking(evidence.relevance), min(budget, len(evidence))))
+    return Selection.of(evidence, best_of_bins(Ranking(evidence.relevance), budget))
 
 
-def best_of_bins(ranking: Ranking, size: int) -> list[int]:
-    """The best index of each of `size` ≤ N bins, ascending."""
+def best_of_bins(ranking: Ranking, size: int) -> Array:
+    """The best index of each of `size` bins, ascending; all indices where there are no more."""
     count = len(ranking.scores)
+    size = min(size, count)
     centres = np.rint(np.arange(size) * ((count - 1) / max(size - 1, 1))).astype(int)
     starts = np.concatenate(([0], (centres[:-1] + centres[1:]) // 2 + 1))
-    best: list[int] = ranking.best_in_ranges(starts, np.append(starts[1:], count)).tolist()
-    return best
+    return ranking.best_in_ranges(starts, np.append(starts[1:], count))

@@ -42,15 +42,8 @@ def quantile_indices(weights: Array, size: int) -> list[int]:
 
 def nearest_free(wanted: list[int], count: int) -> list[int]:
     """Each wanted index, or the nearest one of 0 … count − 1 that is still free, the earlier of two."""
-    taken = set()
-    indices = []
+    taken: dict[int, None] = {}
     for index in wanted:
-        step = 0
-        while True:
-            free = [i for i in (index - step, index + step) if 0 <= i < count and i not in taken]
-            if free:
-                break
-            step += 1
-        taken.add(free[0])
-        indices.append(free[0])
-    return indices
+        near = (i for step in range(count) for i in (index - step, index + step))
+        taken[next(i for i in near if 0 <= i < count and i not in taken)] = None
+    return list(taken)

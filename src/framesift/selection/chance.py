@@ -61,8 +61,7 @@ class ChanceLevels:
 
 def word_scores(cosines: Array, lexical: Array) -> Array:
     """The scores of events for a question, from their cosines and shared words, of the same shape."""
-    scores: Array = cosines + LEXICAL_WEIGHT * lexical
-    return scores
+    return cosines + LEXICAL_WEIGHT * lexical
 
 
 def best_level(scores: Array) -> float:

@@ -27,5 +27,4 @@ def q_frame(
     """
     probabilities = softmax(evidence.relevance, temperature)
     noise = -np.log(-np.log(np.random.default_rng(seed).random(len(evidence)) + EPSILON) + EPSILON)
-    indices = Ranking((np.log(probabilities) if logs else probabilities) + noise).order[:budget].tolist()
-    return Selection.of(evidence, indices)
+    return Selection.of(evidence, Ranking((np.log(probabilities) if logs else probabilities) + noise).order[:budget])

@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Sequence
+from itertools import chain, cycle
 
 import numpy as np
 
@@ -75,18 +76,14 @@ def allocate(shares: Array, lengths: Sequence[int], budget: int) -> list[int]:
     size = min(budget, shortest * len(lengths))
     exact = shares / shares.sum() * size
     counts = np.floor(exact).astype(int)
-    by_remainder = np.argsort(-(exact - counts), kind="stable").tolist()
     by_share = np.argsort(-shares, kind="stable").tolist()
     left = size - int(counts.sum())
-    for k in by_remainder:
-        if left > 0 and counts[k] < shortest:
+    for k in chain(np.argsort(counts - exact, kind="stable"), cycle(by_share)):
+        if left == 0:
+            break
+        if counts[k] < shortest:
             counts[k] += 1
             left -= 1
-    while left > 0:
-        for k in by_share:
-            if left > 0 and counts[k] < shortest:
-                counts[k] += 1
-                left -= 1
     counts = np.minimum(counts, lengths)
     left = min(budget, sum(lengths)) - int(counts.sum())
     for k in by_share:

@@ -83,29 +83,30 @@ class Selector:
     problem: str = ""
 
     @cached_property
-    def _declared(self) -> dict[str, tuple[object, object]]:
-        """Each option of the function or config: the default and the type."""
-        if self.config is not None:
-            return {field.name: (field.default, field.type) for field in fields(self.config)}
-        parameters = inspect.signature(self.function).parameters.values()
-        return {p.name: (p.default, p.annotation) for p in parameters if p.kind is p.KEYWORD_ONLY}
+    def _declared(self) -> list[inspect.Parameter]:
+        """The options of the function or config, and the lookup."""
+        parameters = inspect.signature(self.config or self.function).parameters.values()
+        return [p for p in parameters if self.config or p.kind is p.KEYWORD_ONLY]
+
+    @cached_property
+    def _kinds(self) -> dict[str, object]:
+        return {option.name: option.annotation for option in self._declared}
 
     @property
     def takes_lookup(self) -> bool:
-        return "lookup" in self._declared
+        return "lookup" in self._kinds
 
     @cached_property
     def options(self) -> dict[str, object]:
         """Each option with its default."""
-        defaults = {name: default for name, (default, _) in self._declared.items() if name != "lookup"}
+        defaults = {option.name: option.default for option in self._declared if option.name != "lookup"}
         return {**dict.fromkeys(self.parts), **defaults}
 
     def run(self, evidence: Evidence, budget: int, *, lookup: Lookup | None = None, **options: Any) -> Selection:
         """The function's selection; its trace records the options and how many candidates there were."""
         if self.problem:
             raise PluginError(self.problem)
-        kinds = {name: kind for name, (_, kind) in self._declared.items()}
-        passed = {name: check_value(name, value, kinds.get(name)) for name, value in options.items()}
+        passed = {name: check_value(name, value, self._kinds.get(name)) for name, value in options.items()}
         if self.takes_lookup:
             given = {part: value for part in self.parts if (value := passed.pop(part, None)) is not None}
             passed["lookup"] = lookup = replace(lookup or Lookup(), method=self.name, **given)
@@ -135,23 +136,11 @@ class Selector:
 Method = str | Selector | Function  # a name of `selectors()`, or the selector itself
 
 
-def selector(
-    summary: str,
-    *,
-    paper: str = "",
-    needs: tuple[str, ...] = (),
-    parts: tuple[str, ...] = (),
-    config: type | None = None,
-    gives_text: bool = False,
-    explainer: Callable[[Selection, Basis], Explainer] = Explainer,
-) -> Callable[[Function], Selector]:
-    """Make a function of this package the selector of its name, with hyphens."""
-
-    def describe(function: Function) -> Selector:
-        name = function.__name__.replace("_", "-")
-        return Selector(name, function, summary, paper, needs, parts, config, gives_text, explainer, is_built_in=True)
-
-    return describe
+def selector(summary: str, **described: Any) -> Callable[[Function], Selector]:
+    """Make a function of this package the selector of its name, with hyphens. described: fields of `Selector`."""
+    return lambda function: Selector(
+        function.__name__.replace("_", "-"), function, summary, is_built_in=True, **described
+    )
 
 
 def from_function(function: Function, name: str = "") -> Selector:
@@ -245,17 +234,18 @@ def check_fields(record: Any) -> None:
         check_value(field.name, getattr(record, field.name), field.type)
 
 
-def check_number(name: str, value: Any, *, low: float = -math.inf, high: float = math.inf) -> float:
+def check_number(
+    name: str,
+    value: Any,
+    *,
+    low: float = -math.inf,
+    high: float = math.inf,
+    expected: str = "a number of at least {:g}",
+) -> float:
     """Return a finite number in the closed range from `low` to `high`."""
-    if _is_number(value) and math.isfinite(value) and low <= value <= high:
+    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and low <= value <= high:
         return float(value)
-    if math.isinf(low):
-        expected = "a finite number"
-    elif math.isinf(high):
-        expected = f"a number of at least {low:g}"
-    else:
-        expected = f"a number from {low:g} to {high:g}"
-    raise OptionError(f"{name} is {value!r}; expected {expected}")
+    raise OptionError(f"{name} is {value!r}; expected {expected.format(low)}")
 
 
 def check_whole(name: str, value: Any, *, low: int = 0) -> int:
@@ -272,12 +262,6 @@ def check_choice(name: str, value: Any, *, choices: Sequence[str]) -> str:
     raise OptionError(f"{name} is {value!r}; expected one of {', '.join(choice or 'nothing' for choice in choices)}")
 
 
-def _check_positive(name: str, value: Any) -> float:
-    if _is_number(value) and 0 < value < math.inf:
-        return float(value)
-    raise OptionError(f"{name} is {value!r}; expected a number above 0")
-
-
 def _check_flag(name: str, value: Any) -> bool:
     if isinstance(value, bool):
         return value
@@ -288,15 +272,11 @@ def _check_seed(name: str, value: Any) -> int | np.random.Generator:
     return value if isinstance(value, np.random.Generator) else check_whole(name, value)
 
 
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
 # Kinds of options, each with its check: a selector's parameters have these types.
-Finite = Annotated[float, check_number]
+Finite = Annotated[float, partial(check_number, expected="a finite number")]
 Amount = Annotated[float, partial(check_number, low=0)]
-Share = Annotated[float, partial(check_number, low=0, high=1)]
-Positive = Annotated[float, _check_positive]
+Share = Annotated[float, partial(check_number, low=0, high=1, expected="a number from 0 to 1")]
+Positive = Annotated[float, partial(check_number, low=math.ulp(0), expected="a number above 0")]
 Whole = Annotated[int, check_whole]
 Count = Annotated[int, partial(check_whole, low=1)]
 Flag = Annotated[bool, _check_flag]

@@ -5,6 +5,8 @@ Findings.
 `vsi` is the complete method; this is the half that needs no detector.
 """
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from framesift.selection.scores import Ranking, min_max
@@ -33,7 +35,7 @@ def vsi_lite(evidence: Evidence, budget: int, *, weight: Share = 0.4, reach_s: A
     """
     subtitle_scores, event_of = score_by_subtitles(evidence, reach_s=reach_s)
     fused = (1 - weight) * min_max(evidence.relevance) + weight * min_max(subtitle_scores)
-    indices = Ranking(merge_ties(fused)).order[:budget].tolist()
+    indices = Ranking(merge_ties(fused)).order[:budget]
     return Selection.of(evidence, indices, carried=events_of_frames(evidence, event_of, indices))
 
 
@@ -91,6 +93,6 @@ def event_strength(cosine: Array) -> Array:
     return np.where(cosine > DROP_THRESHOLD, np.minimum(doubled, MOST), 0.0)
 
 
-def events_of_frames(evidence: Evidence, event_of: Array, indices: list[int]) -> dict[int, Event]:
+def events_of_frames(evidence: Evidence, event_of: Array, indices: Iterable[int]) -> dict[int, Event]:
     """Frame index → event, for those of the indices that have one."""
     return {index: evidence.events[event_of[index]] for index in indices if event_of[index] >= 0}

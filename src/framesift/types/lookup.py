@@ -172,8 +172,7 @@ class Lookup:
         if not evidence.events:
             return np.zeros((len(texts), 0))
         scores = np.asarray(self.require("score_events")(list(texts)), dtype=np.float64)
-        remaining: Array = scores[:, np.array(evidence.event_positions)]
-        return remaining
+        return scores[:, np.array(evidence.event_positions)]
 
 
 @dataclass(frozen=True)

@@ -180,8 +180,7 @@ class UnitRows:
 
     def exact(self, indices: Array | slice = slice(None)) -> Array:
         """(K, D) float64: the rows at `indices`, of all by default, divided by their lengths."""
-        rows: Array = self.rows[indices] / self.lengths[indices, None]
-        return rows
+        return self.rows[indices] / self.lengths[indices, None]
 
     @cached_property
     def step_distances(self) -> Array:

@@ -6,7 +6,7 @@ objects or to ask a model do so through one Access for each question.
 
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -46,7 +46,7 @@ class Access:
         self.captions: dict[int, str] = {}
         self.calls = 0
 
-    def select(self, indices: Sequence[int], **about: Any) -> Selection:
+    def select(self, indices: Iterable[int], **about: Any) -> Selection:
         """The selection of these frames; its trace has the number of distinct frames that were inspected."""
         return Selection.of(self.evidence, indices, looked_at=len(self._inspected), **about)
 
@@ -125,6 +125,12 @@ class Access:
             raise InputError(f"the model returned {type(reply).__name__}; expected a text")
         return reply
 
+    def written(self, given: object, prompt: str) -> object:
+        """The JSON object of an option, which may be a text, else of the model's reply; None without either."""
+        if given is None and self.lookup.model is not None:
+            given = self.ask(prompt)
+        return parse_json(given, dict) if isinstance(given, str) else given
+
     def describe(self, indices: Sequence[int]) -> None:
         """Add the captions of those frames that have none yet, one call for each."""
         new = [index for index in dict.fromkeys(indices) if index not in self.captions]
@@ -155,10 +161,14 @@ def tile_images(images: Sequence[Array], side: int) -> Array:
     return grid
 
 
-def phrase_scores(detections: Detections, phrases: Collection[str]) -> Array:
-    """(N,) the largest confidence of any of these phrases in each frame, 0 without any."""
-    boxes = detections.values()
-    return np.array([max((box.score for box in found if box.phrase in phrases), default=0.0) for found in boxes])
+def detected_scores(detections: Detections, weights: Mapping[str, float]) -> Array:
+    """(N,) the largest weight × confidence of the boxes of each frame, 0 without any. weights: of the phrases."""
+    return np.array([detection_score(boxes, weights) for boxes in detections.values()])
+
+
+def detection_score(boxes: Sequence[Box], weights: Mapping[str, float]) -> float:
+    """A frame's score: the largest weight × confidence of its boxes, 0 without any."""
+    return max((weights.get(box.phrase, 0.0) * box.score for box in boxes), default=0.0)
 
 
 def json_values(reply: str, kind: type | tuple[type, ...]) -> Iterator[Any]:
@@ -182,6 +192,12 @@ def json_values(reply: str, kind: type | tuple[type, ...]) -> Iterator[Any]:
 def parse_json(reply: str, kind: type | tuple[type, ...] = (dict, list)) -> Any:
     """The first JSON object or array in a reply, of the given types; None if there is none that can be read."""
     return next(json_values(reply, kind), None)
+
+
+def reply_field(reply: str, name: str) -> Any:
+    """The value of this name in a reply's JSON object, or the reply's list; None without either."""
+    value = parse_json(reply)
+    return value.get(name) if isinstance(value, dict) else value
 
 
 def whole_number(value: object) -> int | None:

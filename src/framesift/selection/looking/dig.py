@@ -11,6 +11,7 @@ from itertools import pairwise
 import numpy as np
 
 from framesift._utils.requirements import require
+from framesift.selection.baselines import evenly_spaced
 from framesift.selection.looking.access import Access, candidate_rate, parse_json
 from framesift.selection.scores import Ranking, min_max
 from framesift.selection.selector import Count, Positive, Whole, selector
@@ -75,15 +76,15 @@ def dig(
     compared. Where the useful segments have fewer frames than the budget, the most relevant of the others fill it;
     the original repeats frames.
     """
-    question, access, size = lookup.require("question"), Access(evidence, lookup, calls), min(budget, len(evidence))
+    question, access = lookup.require("question"), Access(evidence, lookup, calls)
     if lookup.model is None:
         is_global = bool(GLOBAL_WORDS.search(question.text))
     else:
         reply = parse_json(access.ask(TYPE_PROMPT.format(question=access.question)), dict) or {}
         is_global = str(reply.get("global")).lower() == "true"
     if is_global:
-        indices = np.linspace(0, len(evidence) - 1, size).astype(int).tolist()
-        return Selection.of(evidence, indices, question_type="global", calls=access.calls)
+        even = evenly_spaced(len(evidence), budget, "ends")
+        return Selection.of(evidence, even, question_type="global", calls=access.calls)
     cuts = find_cuts(evidence, prominence=prominence)
     middles = [(a + b) // 2 for a, b in pairwise(cuts)]
     if lookup.model is None:
@@ -94,8 +95,8 @@ def dig(
     intervals = useful_intervals(rewards, cuts, window=window)
     # Evenly spaced over the intervals put end to end, both ends included.
     frames = np.concatenate([np.arange(first, last + 1) for first, last in intervals])
-    spread = frames[np.linspace(0, len(frames) - 1, size).astype(int)].tolist()
-    indices = Ranking(evidence.relevance).fill(list(dict.fromkeys(spread)), size)
+    spread = frames[evenly_spaced(len(frames), budget, "ends")].tolist()
+    indices = Ranking(evidence.relevance).fill(spread, budget)
     rows = [
         {"first": CandidateIndex(a), "last": CandidateIndex(b), "reward": round(float(reward), 2)}
         for (a, b), reward in zip(pairwise(cuts), rewards, strict=True)

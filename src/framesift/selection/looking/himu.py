@@ -8,13 +8,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import accumulate, groupby
 from typing import Any
 
 import numpy as np
 
 from framesift._utils.requirements import require
 from framesift.errors import OptionError
-from framesift.selection.looking.access import Access, candidate_rate, parse_json, phrase_scores
+from framesift.selection.looking.access import Access, candidate_rate, detected_scores
 from framesift.selection.selector import Count, selector
 from framesift.types import Array, Evidence, Lookup, Selection
 
@@ -111,19 +112,13 @@ def himu(
 
 def _tree(access: Access, tree: Mapping[str, Any] | str | None) -> Tree:
     question = access.lookup.require("question")
+    experts, text = (EXPERTS, TEXT_LINES) if access.evidence.events or tree is not None else (EXPERTS[:2], "")
+    prompt = PROMPT.format(question=access.question, text=text, experts="|".join(experts))
+    written = read_tree(access.written(tree, prompt), experts)
+    if written is not None:
+        return written
     if tree is not None:
-        given = read_tree(parse_json(tree, dict) if isinstance(tree, str) else tree, EXPERTS)
-        if given is None:
-            raise OptionError(
-                'tree has no conditions; expected {"op": "LEAF", "expert": "CLIP", "query": "…"}, or more'
-            )
-        return given
-    if access.lookup.model is not None:
-        experts, text = (EXPERTS, TEXT_LINES) if access.evidence.events else (EXPERTS[:2], "")
-        prompt = PROMPT.format(question=access.question, text=text, experts="|".join(experts))
-        written = read_tree(parse_json(access.ask(prompt), dict), experts)
-        if written is not None:
-            return written
+        raise OptionError('tree has no conditions; expected {"op": "LEAF", "expert": "CLIP", "query": "…"}, or more')
     stem = Leaf(CLIP, question.text.strip())
     options = tuple(Leaf(CLIP, option) for option in question.valid_options)
     if not options:
@@ -134,15 +129,17 @@ def _tree(access: Access, tree: Mapping[str, Any] | str | None) -> Tree:
 def _curves(access: Access, leaves: Sequence[Leaf], rate: float) -> dict[Leaf, Array]:
     """Leaf → (N,) its normalised and smoothed scores."""
     curves = {}
-    # Short and long words are compared with speech in two ways, whose scores have two scales.
-    streams = {leaf: (leaf.expert, leaf.expert == SPEECH and _is_long(leaf)) for leaf in leaves}
-    for stream in dict.fromkeys(streams.values()):
-        together = [leaf for leaf in leaves if streams[leaf] == stream]
-        scores = _scores(access, together, rate)
-        sigma = (SPEECH_SIGMA_S if stream[0] == SPEECH else VISUAL_SIGMA_S) * rate
-        for leaf, curve in zip(together, normalise(scores), strict=True):
+    for (expert, _), stream in groupby(sorted(leaves, key=_stream), _stream):
+        together = list(stream)
+        sigma = (SPEECH_SIGMA_S if expert == SPEECH else VISUAL_SIGMA_S) * rate
+        for leaf, curve in zip(together, normalise(_scores(access, together, rate)), strict=True):
             curves[leaf] = smooth(curve, sigma)
     return curves
+
+
+def _stream(leaf: Leaf) -> tuple[str, bool]:
+    """Leaves of one stream have one scale. Short and long words are compared with speech in two ways."""
+    return leaf.expert, leaf.expert == SPEECH and len(leaf.query.split()) >= LONG_WORDS
 
 
 def _scores(access: Access, leaves: Sequence[Leaf], rate: float) -> list[Array]:
@@ -150,12 +147,12 @@ def _scores(access: Access, leaves: Sequence[Leaf], rate: float) -> list[Array]:
     evidence, lookup = access.evidence, access.lookup
     queries, expert = [leaf.query for leaf in leaves], leaves[0].expert
     if expert == OBJECT and lookup.detector is not None:
-        return detected_scores(access, queries)
+        return find_objects(access, queries)
     if expert in (CLIP, OBJECT):
         return list(np.clip((lookup.score_frames(evidence, queries) + 1) / 2, 0, 1))
     is_screen = expert == SCREEN
     texts = {k: event.text for k, event in enumerate(evidence.events) if (event.source == "screen") == is_screen}
-    if expert == SPEECH and _is_long(leaves[0]):
+    if _stream(leaves[0])[1]:
         rows = zip(queries, np.maximum(lookup.score_remaining_events(evidence, queries), 0.0), strict=True)
         values = [
             {k: 1.0 if query.lower() in text.lower() else float(row[k]) for k, text in texts.items()}
@@ -165,10 +162,6 @@ def _scores(access: Access, leaves: Sequence[Leaf], rate: float) -> list[Array]:
         match = match_text if is_screen else match_words
         values = [{k: match(query, text) for k, text in texts.items()} for query in queries]
     return [event_scores(evidence, of_query, rate, is_screen=is_screen) for of_query in values]
-
-
-def _is_long(leaf: Leaf) -> bool:
-    return len(leaf.query.split()) >= LONG_WORDS
 
 
 def event_scores(evidence: Evidence, values: Mapping[int, float], rate: float, *, is_screen: bool) -> Array:
@@ -189,12 +182,12 @@ def event_scores(evidence: Evidence, values: Mapping[int, float], rate: float, *
     return scores
 
 
-def detected_scores(access: Access, queries: Sequence[str]) -> list[Array]:
+def find_objects(access: Access, queries: Sequence[str]) -> list[Array]:
     """(N,) per query: the largest confidence of its phrase, its other number, or its last word."""
     spellings = {query: phrase_variations(query) for query in queries}
     phrases = tuple(dict.fromkeys(phrase for group in spellings.values() for phrase in group))
     boxes = access.detect(range(len(access.evidence)), phrases, side=GRID)
-    return [np.clip(phrase_scores(boxes, spellings[query]), 0.0, 1.0) for query in queries]
+    return [np.clip(detected_scores(boxes, dict.fromkeys(spellings[query], 1.0)), 0.0, 1.0) for query in queries]
 
 
 def phrase_variations(phrase: str) -> tuple[str, ...]:
@@ -317,16 +310,12 @@ def right_after(cause: Array, effect: Array, rate: float) -> Array:
     step = math.exp(-DECAY_PER_S / rate)
     before = _decayed_sum(cause, step)
     after = _decayed_sum(effect[::-1], step)[::-1]
-    either: Array = np.maximum(effect * before, cause * after)
-    return either
+    return np.asarray(np.maximum(effect * before, cause * after))
 
 
 def _decayed_sum(curve: Array, step: float) -> Array:
     """(N,) the sum over earlier positions of their value × step^distance."""
-    sums = np.zeros(len(curve))
-    for k in range(1, len(curve)):
-        sums[k] = step * (sums[k - 1] + curve[k - 1])
-    return sums
+    return np.array([*accumulate(curve[:-1], lambda total, value: step * (total + value), initial=0.0)])
 
 
 def normalise(curves: Sequence[Array]) -> list[Array]:
@@ -368,9 +357,5 @@ def _find_peaks(curve: Array, distance: int) -> list[int]:
     """Peaks of a hundredth of the range, or of half that, …; none of a flat curve."""
     find = require("scipy.signal", "peers").find_peaks
     prominence = max(LEAST_PROMINENCE, PROMINENCE * float(curve.max() - curve.min()))
-    for _ in range(HALVINGS):
-        peaks: list[int] = find(curve, distance=distance, prominence=prominence)[0].tolist()
-        if peaks:
-            return peaks
-        prominence /= 2
-    return []
+    tries = (find(curve, distance=distance, prominence=prominence / 2**k)[0] for k in range(HALVINGS))
+    return next((peaks.tolist() for peaks in tries if len(peaks)), [])

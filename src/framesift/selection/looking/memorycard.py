@@ -103,7 +103,7 @@ def memorycard(
     if budget >= len(evidence):
         return access.select(range(len(evidence)))
     counts = {"fewest": min_sessions, "most": max_sessions, "pool": pool, "per_session": MAX_PER_SESSION}
-    shown = evenly_spaced(len(evidence), min(frames, len(evidence))).tolist()
+    shown = evenly_spaced(len(evidence), frames).tolist()
     times = (f"[{clock(float(evidence.times_s[index]))}]" for index in shown)
     parts = [part for pair in zip(times, access.images(shown), strict=True) for part in pair]  # each after its time
     reply = access.ask(*parts, PROMPT.format(**_described(evidence, frames), **counts))

@@ -1,14 +1,22 @@
-"""T*'s search loop: detect objects in a grid of frames, draw the next grid near detections, until all are found.
+"""T* and its successors: detect objects in a grid of frames, draw the next grid near detections, until all are found.
 
-`t_star.py`, `vsi.py` and `logic_in_frames.py` run it, each with its own curve, fusion or bonus and its own last step.
+t-star: Ye et al., "Re-thinking Temporal Search for Long-Form Video Understanding", CVPR 2025.
+vsi: He et al., "VSI: Visual-Subtitle Integration for Keyframe Selection to Enhance Long Video Understanding", CVPR 2026
+Findings.
+logic-in-frames: Guo et al., "Logic-in-Frames: Dynamic Keyframe Search via Visual Semantic-Logical Verification for Long
+Video Understanding", NeurIPS 2025.
+Each runs `ObjectSearch` with its own curve, fusion or bonus and its own last step.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from framesift._utils.requirements import require
-from framesift.selection.looking.access import ALONE_SIZE, Access, Detections
+from framesift.selection.looking.access import ALONE_SIZE, Access, Detections, detected_scores, detection_score
+from framesift.selection.selector import Amount, Count, Positive, Share, Whole, selector
+from framesift.selection.vsi_lite import events_of_frames, resample_subtitle_scores, score_by_subtitles
 from framesift.types import Array, Event, Evidence, Selection
 from framesift.types.lookup import Box, Lookup, Objects, Relation
 
@@ -20,8 +28,128 @@ TOP_PERCENTILE = (
 SMOOTHING = 0.5  # of the spline: the sum of squared residuals
 SPLINE_DEGREE = 3
 TARGET_WEIGHT, CUE_WEIGHT = 1.0, 0.5
+UNSEEN_SCORE = 1e-6  # of a frame that t-star did not search
 TEMPORAL_LIMIT_S = 5.0  # a temporal relation joins frames less than this far apart
 OVERLAP = 0.5  # of the smaller box, above which two boxes are one thing and its attribute
+
+
+@selector(
+    "search grids of frames for the question's objects",
+    paper="Ye et al., CVPR 2025",
+    parts=("detector",),
+    needs=("frames", "detector", "objects", "peers"),
+)
+def t_star(
+    evidence: Evidence,
+    budget: int,
+    *,
+    lookup: Lookup,
+    grid: Count = 4,
+    share: Positive = 1.0,
+    threshold: Amount = 0.7,
+    seed: Whole = 0,
+) -> Selection:
+    """Search grids of frames for the targets, then draw the selection in proportion to the scores.
+
+    Input: decoded frames, the objects of the question (`Lookup.objects`), a detector. Cost: min(1000, share·N) frames
+    in whole grids of grid², less if every target is found earlier; a frame with a target is looked at once more, alone,
+    and the target is found if the confidence there is above the threshold. Targets weigh 1, cues 0.5; the best quarter
+    of a grid spreads to 5 neighbours on each side; the next grid is drawn by a smoothing spline over the searched
+    frames. grid, share and threshold are those of the published evaluation; the class of the original has 8, 0.1 and
+    0.5. seed: of the draws, as `numpy.random.seed` of the original. detector: a name or an object, see
+    docs/looking-selectors.md.
+
+    Differs: with fewer frames than a grid has cells, and with fewer frames with a score than the budget, the original
+    raises an error; here cells stay black, and frames without a score share what is left.
+    """
+    search = ObjectSearch(evidence, lookup, grid, seed, curve=spline_curve, start=UNSEEN_SCORE)
+    search.run(share, threshold)
+    size, weights = min(budget, len(evidence)), search.scores
+    if np.count_nonzero(weights) < size:
+        weights = np.maximum(weights, UNSEEN_SCORE)
+    return search.selection(search.draw(weights, size))
+
+
+@selector(
+    "search for objects, guided by subtitles",
+    paper="He et al., CVPR 2026 Findings",
+    parts=("detector",),
+    needs=("frames", "detector", "objects", "events"),
+)
+def vsi(
+    evidence: Evidence,
+    budget: int,
+    *,
+    lookup: Lookup,
+    weight: Share = 0.4,
+    reach_s: Amount = 2.0,
+    fps: Positive | None = None,
+    grid: Count = 4,
+    share: Positive = 1.0,
+    threshold: Amount = 0.7,
+    seed: Whole = 0,
+) -> Selection:
+    """T*'s loop on 4 × 4 grids, with subtitles added to the scores after each grid; the largest scores are selected.
+
+    Input: decoded frames, objects, a detector, and events with their relevance (the paper's is a sentence encoder's:
+    `event_encoder="minilm"`). Cost: as `t-star`. Scores become (1 − weight)·scores + weight·subtitles, both min–max
+    normalised, a constant one to 0.5. weight: of the subtitles, that of the original's class; its command line has 0.3.
+    reach_s: seconds around an event that it scores, see `vsi_lite.score_by_subtitles`; fps: the video's, for scores as
+    in the original, see `vsi_lite.resample_subtitle_scores`; selecting from an indexed video sets it. A frame within an
+    event's reach carries the event. grid, share, threshold, seed and detector: as `t-star`.
+
+    Differs: equal scores rank by index; fewer frames than a grid has cells are no error.
+    """
+    subtitle_scores, event_of = score_by_subtitles(evidence, reach_s=reach_s)
+    if fps is not None:
+        subtitle_scores = resample_subtitle_scores(evidence, fps, reach_s=reach_s)
+    weighted_subtitles = weight * _normalise(subtitle_scores)
+
+    def fuse(scores: Array) -> Array:
+        return (1 - weight) * _normalise(scores) + weighted_subtitles
+
+    search = ObjectSearch(evidence, lookup, grid, seed, curve=linear_curve, fuse=fuse)
+    search.run(share, threshold)
+    indices = best_frames(search.scores, budget)
+    return search.selection(indices, carried=events_of_frames(evidence, event_of, indices))
+
+
+@selector(
+    "search for objects in the relations the question asks about",
+    paper="Guo et al., NeurIPS 2025",
+    parts=("detector",),
+    needs=("frames", "detector", "objects", "peers"),
+)
+def logic_in_frames(
+    evidence: Evidence,
+    budget: int,
+    *,
+    lookup: Lookup,
+    relation_weight: Amount = 0.3,
+    relation_share: Amount = 0.5,
+    grid: Count = 4,
+    share: Positive = 1.0,
+    threshold: Amount = 0.7,
+    seed: Whole = 0,
+) -> Selection:
+    """T*'s loop with relation_weight × relation_share for frames in which a relation holds; the best are selected.
+
+    Input: decoded frames, a detector, `Lookup.objects` with their relations. Cost: as `t-star`; the search also goes on
+    until every relation has held. Only the frames of one grid are compared, and a relation that held in a grid gives
+    nothing in later ones. spatial: both objects in one frame. attribute: both in one frame, their boxes overlapping by
+    more than half of the smaller. temporal: the first object in a frame and the second in the same or a later cell,
+    less than 5 s apart in either direction. causal: the same with the second object's frame at any later time. Each
+    pair of frames that holds gains, both frames of it. grid, share, threshold, seed, detector: as `t-star`.
+
+    Differs: equal scores rank by index; objects that only a relation names are detected too; fewer frames than a grid
+    has cells are no error. The defaults are those of its command line.
+    """
+    relations = lookup.require("objects").relations
+    bonus = RelationBonus(relations if relation_weight > 0 else (), evidence.times_s, relation_weight * relation_share)
+    search = ObjectSearch(evidence, lookup, grid, seed, curve=spline_curve, bonus=bonus)
+    search.run(share, threshold)
+    held = Counter(kind for _, kind, _ in bonus.held)
+    return search.selection(best_frames(search.scores, budget)).with_trace(relations_held=dict(held))
 
 
 class RelationBonus:
@@ -35,7 +163,6 @@ class RelationBonus:
         self.held: list[Relation] = []
 
     def add(self, batch: Sequence[int], detections: Detections, scores: list[float]) -> list[float]:
-        scores = list(scores)
         for relation in tuple(self.open):
             pairs = list(pairs_with_relation(relation, batch, detections, self._times_s))
             for pair in pairs:
@@ -150,8 +277,7 @@ class ObjectSearch:
         return drawn
 
     def _update(self, batch: Sequence[int], found: Detections) -> None:
-        alone = [detection_score(found[index], self._weights) for index in batch]
-        scores = self._bonus.add(batch, found, alone)
+        scores = self._bonus.add(batch, found, detected_scores(found, self._weights).tolist())
         self._visited[batch] = True
         self.scores[batch] = scores
         spread_scores(self.scores, batch, scores)
@@ -210,6 +336,7 @@ def object_weights(objects: Objects) -> dict[str, float]:
     return {phrase: TARGET_WEIGHT if phrase in objects.targets else CUE_WEIGHT for phrase in objects.phrases}
 
 
-def detection_score(boxes: Sequence[Box], weights: Mapping[str, float]) -> float:
-    """A frame's score: the largest weight × confidence of its boxes, 0 without any."""
-    return max((weights.get(box.phrase, 0.0) * box.score for box in boxes), default=0.0)
+def _normalise(scores: Array) -> Array:
+    """Scale to [0, 1]; a constant vector becomes 0.5."""
+    low, high = float(scores.min()), float(scores.max())
+    return (scores - low) / (high - low) if high > low else np.full(len(scores), 0.5)

@@ -8,8 +8,8 @@ from collections.abc import Sequence, Sized
 import numpy as np
 
 from framesift.errors import OptionError
-from framesift.selection.looking.access import Access
-from framesift.selection.looking.object_search import detection_score, object_weights
+from framesift.selection.looking.access import Access, detected_scores
+from framesift.selection.looking.object_search import object_weights
 from framesift.selection.scores import Ranking, min_max, softmax
 from framesift.selection.selector import Count, Positive, check_number, selector
 from framesift.selection.vsi_lite import events_of_frames, score_by_subtitles
@@ -47,14 +47,12 @@ def q_gate(
     shares = stream_weights(weights, float(evidence.visual_demand))
     lookup.require("detector")
     objects, access, frames = lookup.require("objects"), Access(evidence, lookup), range(len(evidence))
-    phrase_weights = object_weights(objects)
-    detections = access.detect(frames, objects.phrases, side=grid).values()
-    object_scores = np.array([detection_score(boxes, phrase_weights) for boxes in detections])
+    object_scores = detected_scores(access.detect(frames, objects.phrases, side=grid), object_weights(objects))
     subtitle_scores, event_of = score_by_subtitles(evidence, reach_s=REACH_S)
     streams = (object_scores, np.array(list(access.scores(frames).values())), subtitle_scores)
     fused = sum((w * softmax(min_max(s), temperature) for w, s in zip(shares, streams, strict=True)), np.zeros(1))
     # Softmax over N frames gives values of about 1/N; ties are merged on the scale of one frame's share.
-    indices = Ranking(merge_ties(fused * len(evidence))).order[:budget].tolist()
+    indices = Ranking(merge_ties(fused * len(evidence))).order[:budget]
     carried = events_of_frames(evidence, event_of, indices) if shares[2] > 0 else {}
     gate = dict(zip(STREAMS, shares.tolist(), strict=True))
     return access.select(indices, carried=carried, scores=access.known, objects=list(objects.phrases), gate=gate)
@@ -69,5 +67,4 @@ def stream_weights(weights: Sequence[float] | None, visual_demand: float) -> Arr
     values = np.array([check_number(f"weights[{k}]", weight, low=0) for k, weight in enumerate(weights)])
     if not values.any():
         raise OptionError("weights are all 0; expected at least one above 0")
-    shares: Array = values / values.sum()
-    return shares
+    return np.asarray(values / values.sum())

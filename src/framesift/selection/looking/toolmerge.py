@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from framesift.errors import OptionError
-from framesift.selection.looking.access import Access, candidate_rate, parse_json, phrase_scores
+from framesift.selection.looking.access import Access, candidate_rate, detected_scores
 from framesift.selection.scores import Ranking
 from framesift.selection.selector import Amount, Count, selector
 from framesift.types import Event, Evidence, Selection
@@ -93,16 +93,12 @@ def toolmerge(
 
 def _plan(access: Access, plan: Mapping[str, Any] | str | None) -> tuple[list[dict[str, str]], str]:
     """The searches and the expression that joins them."""
-    if plan is not None:
-        queries, expression = read_plan(parse_json(plan, dict) if isinstance(plan, str) else plan)
-        if not queries:
-            raise OptionError(f"plan has no searches; expected {json.dumps(_alone('…'))}")
+    prompt = PLAN_PROMPT.format(question=access.question, duration=access.evidence.duration_s)
+    queries, expression = read_plan(access.written(plan, prompt))
+    if queries:
         return queries, expression
-    if access.lookup.model is not None:
-        prompt = PLAN_PROMPT.format(question=access.question, duration=access.evidence.duration_s)
-        queries, expression = read_plan(parse_json(access.ask(prompt), dict))
-        if queries:
-            return queries, expression
+    if plan is not None:
+        raise OptionError(f"plan has no searches; expected {json.dumps(_alone('…'))}")
     return read_plan(_alone(access.lookup.require("question").query_text))
 
 
@@ -113,13 +109,13 @@ def _alone(query: str) -> dict[str, Any]:
 def read_plan(plan: object) -> tuple[list[dict[str, str]], str]:
     """The valid searches of a plan, each with id, tool and query, and its expression; empty if it has none."""
     found = []
-    rows = plan.get("queries") if isinstance(plan, Mapping) else None
+    plan = plan if isinstance(plan, Mapping) else {}
+    rows, expression = plan.get("queries"), plan.get("combine")
     for row in rows if isinstance(rows, list) else []:
         values = [row.get(name) for name in ("id", "tool", "query")] if isinstance(row, Mapping) else []
         texts = [value.strip() for value in values if isinstance(value, str) and value.strip()]
         if len(texts) == 3 and texts[1] in TOOLS:
             found.append({"id": texts[0], "tool": TOOLS[texts[1]], "query": texts[2]})
-    expression = plan.get("combine") if isinstance(plan, Mapping) else ""
     return found[:MAX_QUERIES], expression if isinstance(expression, str) else ""
 
 
@@ -131,7 +127,7 @@ def _ranks(access: Access, queries: Sequence[Mapping[str, str]]) -> list[Array]:
     rows = dict(zip(compared, lookup.score_frames(evidence, compared), strict=True)) if compared else {}
     if detected:
         boxes = access.detect(range(len(evidence)), detected, side=GRID)
-        rows |= {phrase: phrase_scores(boxes, [phrase]) for phrase in detected}
+        rows |= {phrase: detected_scores(boxes, {phrase: 1.0}) for phrase in detected}
     return [percentiles(rows[q["query"]]) for q in queries]
 
 

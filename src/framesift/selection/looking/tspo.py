@@ -52,9 +52,7 @@ def tspo(
         raise InputError(f"the network gave {embedded.shape} for frames of {frames.shape}; expected the same")
     cosines = UnitRows(embedded, "the network's vectors").products(evidence.query_row)[:, 0]
     ranking = Ranking(merge_ties((cosines + evidence.relevance) / TEMPERATURE))
-    size = min(budget, len(evidence))
-    indices = ranking.order[:size].tolist() if choose == "top" else best_of_bins(ranking, size)
-    return Selection.of(evidence, indices)
+    return Selection.of(evidence, ranking.order[:budget] if choose == "top" else best_of_bins(ranking, budget))
 
 
 def _check_lengths(lengths: ArrayLike | None, count: int) -> Array:

@@ -11,7 +11,8 @@ from typing import Annotated
 import numpy as np
 
 from framesift._utils.text import clock, printable
-from framesift.selection.looking.access import Access, parse_json, whole_number
+from framesift.selection.baselines import evenly_spaced
+from framesift.selection.looking.access import Access, reply_field, whole_number
 from framesift.selection.scores import Ranking
 from framesift.selection.selector import Count, Whole, check_whole, selector
 from framesift.types import CandidateIndex, Evidence, Lookup, Selection
@@ -76,7 +77,7 @@ def videoagent(
     access, _ = Access(evidence, lookup, calls), (lookup.require("question"), lookup.require("model"))
     if budget >= len(evidence):
         return access.select(range(len(evidence)))
-    picked = np.linspace(0, len(evidence) - 1, num=min(first, budget)).astype(int).tolist()
+    picked = evenly_spaced(len(evidence), min(first, budget), "ends").tolist()
     access.require_calls(len(picked) + 1)
     steps = []
     while True:
@@ -119,15 +120,13 @@ def retrieve(access: Access, segments: Sequence[tuple[int, int]], wanted: Sequen
 
 def parse_confidence(reply: str) -> int:
     """The number from 1 to 3 of a reply; 1 if it has none."""
-    value = parse_json(reply)
-    number = whole_number(value.get("confidence") if isinstance(value, dict) else value)
+    number = whole_number(reply_field(reply, "confidence"))
     return number if number is not None and UNSURE <= number <= SURE else UNSURE
 
 
 def parse_missing(reply: str, segments: int) -> list[tuple[int, str]]:
     """(segment from 0, description) of each entry of a reply that has both; those of unknown segments are left out."""
-    value = parse_json(reply)
-    entries = value.get("frames") if isinstance(value, dict) else value
+    entries = reply_field(reply, "frames")
     wanted = []
     for entry in entries if isinstance(entries, list) else []:
         text, given = (entry.get("description"), entry.get("segment")) if isinstance(entry, dict) else (None, None)
@@ -145,6 +144,5 @@ def _span(evidence: Evidence, start: int, stop: int) -> str:
 
 
 def _short_answer(reply: str) -> str:
-    value = parse_json(reply)
-    given = value.get("answer") if isinstance(value, dict) else None
+    given = reply_field(reply, "answer")
     return printable(str(given) if isinstance(given, str | int) else reply)[:ANSWER_CHARACTERS]

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from framesift._utils.requirements import require
-from framesift.selection.looking.access import Access, parse_json
+from framesift.selection.looking.access import Access, reply_field
 from framesift.selection.scores import Ranking
 from framesift.selection.selector import Count, Whole, selector
 from framesift.types import CandidateIndex, Evidence, Lookup, Selection
@@ -115,8 +115,7 @@ def _rated_clusters(rows: Array, count: int, rng: np.random.Generator, access: A
 
 def parse_ratings(reply: str, count: int) -> list[int | None]:
     """The numbers from 1 to 3 of a reply in order; None for each that is missing or another value."""
-    value = parse_json(reply)
-    given = value.get("relevance") if isinstance(value, dict) else value
+    given = reply_field(reply, "relevance")
     numbers = given[:count] if isinstance(given, list) else []
     ratings = [number if number in (LOW, MEDIUM, HIGH) and not isinstance(number, bool) else None for number in numbers]
     return ratings + [None] * (count - len(ratings))
