@@ -22,6 +22,7 @@ from framesift.text.questions import parse_question_row
 from framesift.types import Event, Question
 from framesift.types.question import resolve_option, strip_option_letters
 
+NAMES: Any = tuple[Name, ...]
 OWN_ENDINGS = (".jsonl", ".json", ".csv")
 
 # LongVideoBench's duration groups by the paper's.
@@ -85,11 +86,16 @@ class _Row:
     def __call__(self, name: str, kind: Any = Name, default: Any = REQUIRED) -> Any:
         return read_field(self.values, name, kind, self.location, default)
 
-    def question(self, options: Sequence[str]) -> Question:
-        return Question(self("question", str), options)
-
-    def answer(self, options: Sequence[str], name: str = "answer", kind: Any = Name) -> int:
-        return resolve_option(self(name, kind), options, self.location)
+    def item(self, video: str, file: Path, options: Sequence[str], answer: object, group: str, **facts: Any) -> Item:
+        """The question of this row, by default without a group of another published name. facts: further fields."""
+        return Item(
+            video_id=readable(video),
+            video=file,
+            question=facts.pop("question", None) or Question(self("question", str), options),
+            answer=resolve_option(answer, options, self.location),
+            group=group,
+            **{"published_group": group} | facts,
+        )
 
 
 @dataclass(frozen=True)
@@ -127,19 +133,19 @@ def load_longvideobench(folder: Path) -> Dataset:
     items = []
     damaged = []
     for row in rows:
-        name, duration_s, options = row("id"), row("duration", Seconds), row("candidates", tuple[Name, ...])
+        name, duration_s = row("id"), row("duration", Seconds)
         moments = [frame / POSITIONS_PER_S for frame in row("position", tuple[int, ...], ())]
         inside = sorted({moment for moment in moments if 0 <= moment <= duration_s + PAST_END_S})
         damaged += [name for moment in moments if moment not in inside]
         group, video, subtitles = row("duration_group"), row("video_path", FilePath), row("subtitle_path", FilePath)
         items.append(
-            Item(
+            row.item(
+                row("video_id"),
+                _find(root, ("videos", ""), video),
+                row("candidates", NAMES),
+                row("correct_choice", int | Name),
+                _group(row, "duration_group", group, LONGVIDEOBENCH_GROUPS),
                 id=name,
-                video_id=row("video_id"),
-                video=_find(root, ("videos", ""), video),
-                question=row.question(options),
-                answer=row.answer(options, "correct_choice", int | Name),
-                group=_group(row, "duration_group", group, LONGVIDEOBENCH_GROUPS),
                 published_group=group,
                 categories=(row("question_category"),),
                 duration_s=duration_s,
@@ -161,16 +167,15 @@ def load_videomme(folder: Path) -> Dataset:
     rows, annotation, root = _published(folder, VIDEOMME_FILES, "Video-MME")
     items = []
     for row in rows:
-        options = _lettered_options(row)
         group, video = row("duration").strip().lower(), row("videoID")
         items.append(
-            Item(
+            row.item(
+                video,
+                _find(root, ("data", "videos", "video"), f"{video}.mp4"),
+                _lettered_options(row),
+                row("answer"),
+                _group(row, "duration", group, VIDEOMME_GROUPS),
                 id=row("question_id"),
-                video_id=video,
-                video=_find(root, ("data", "videos", "video"), f"{video}.mp4"),
-                question=row.question(options),
-                answer=row.answer(options),
-                group=_group(row, "duration", group, VIDEOMME_GROUPS),
                 published_group=group,
                 categories=(row("task_type"),),
                 subtitles=_find(root, ("subtitle", "subtitles"), f"{video}.srt"),
@@ -190,16 +195,15 @@ def load_videomme_v2(folder: Path) -> Dataset:
     rows, annotation, root = _published(folder, VIDEOMME_V2_FILES, "Video-MME-v2")
     items = []
     for k, row in enumerate(rows):
-        options, video, level = _lettered_options(row), row("video_id", FilePath), row("level", Name, "")
-        kind = row("second_head", Name, "")
+        video, level, kind = row("video_id", FilePath), row("level", Name, ""), row("second_head", Name, "")
         items.append(
-            Item(
+            row.item(
+                video,
+                _find(root, ("videos", "data", "video"), f"{video}.mp4"),
+                _lettered_options(row),
+                row("answer"),
+                f"Level {level}" if level.isdecimal() else level,
                 id=row("question_id", Name, str(k)),
-                video_id=readable(video),
-                video=_find(root, ("videos", "data", "video"), f"{video}.mp4"),
-                question=row.question(options),
-                answer=row.answer(options),
-                group=f"Level {level}" if level.isdecimal() else level,
                 published_group=level,
                 categories=(kind,) if kind else (),
                 subtitles=_find(root, ("subtitle", "subtitles"), f"{video}.jsonl"),
@@ -225,19 +229,17 @@ def load_cgbench(folder: Path) -> Dataset:
     items = []
     late = []
     for row in rows:
-        name, duration_s, options = row("qid"), row("duration", Seconds), row("choices", tuple[Name, ...])
+        name, duration_s, video = row("qid"), row("duration", Seconds), row("video_uid", FilePath)
         clues = row("clue_intervals", tuple[tuple[Seconds, Seconds], ...])
         late += [name for start_s, _ in clues if start_s > duration_s]
-        domain, video = row("domain"), row("video_uid", FilePath)
         items.append(
-            Item(
+            row.item(
+                video,
+                _find(root, ("cg_videos_720p", "videos"), f"{video}.mp4"),
+                row("choices", NAMES),
+                row("right_answer"),
+                row("domain"),
                 id=name,
-                video_id=readable(video),
-                video=_find(root, ("cg_videos_720p", "videos"), f"{video}.mp4"),
-                question=row.question(options),
-                answer=row.answer(options, "right_answer"),
-                group=domain,
-                published_group=domain,
                 categories=(row("sub_category"),),
                 duration_s=duration_s,
                 subtitles=_find(root, ("cg_subtitles", "subtitles"), f"{video}.srt"),
@@ -251,7 +253,7 @@ def load_cgbench(folder: Path) -> Dataset:
 def _lettered_options(row: _Row) -> tuple[str, ...]:
     """The options of a list, or of a text with a line each, without their letters."""
     published = row.values.get("options")
-    lines = published.splitlines() if isinstance(published, str) else row("options", tuple[Name, ...])
+    lines = published.splitlines() if isinstance(published, str) else row("options", NAMES)
     return without_letters(line for line in lines if line.strip())
 
 
@@ -298,14 +300,14 @@ def load_mlvu(folder: Path) -> Dataset:
 
 
 def _mlvu_item(row: _Row, root: Path, name: str, task: str) -> Item:
-    options, kind, video = row("candidates", tuple[Name, ...]), row("question_type"), row("video", FilePath)
-    return Item(
+    kind, video = row("question_type"), row("video", FilePath)
+    return row.item(
+        video,
+        _find(root, (f"video/{task}", "video", "videos"), video),
+        row("candidates", NAMES),
+        row("answer"),
+        MLVU_GROUPS.get(kind, kind),
         id=name,
-        video_id=readable(video),
-        video=_find(root, (f"video/{task}", "video", "videos"), video),
-        question=row.question(options),
-        answer=row.answer(options),
-        group=MLVU_GROUPS.get(kind, kind),
         published_group=kind,
         categories=(kind,),
         duration_s=row("duration", Seconds, None),
@@ -326,7 +328,7 @@ def load_egoschema(folder: Path) -> Dataset:
         for row in rows:
             ids, answer = (row("question_idx"), row("video_idx")), row("answer")
             number = int(answer) if answer.isdecimal() else answer
-            options = without_letters(row("option", tuple[Name, ...]))
+            options = without_letters(row("option", NAMES))
             items.append(_egoschema_item(row, path.parent.parent, ids, options, number))
         return Dataset("egoschema", tuple(items), annotation)
     answers_path = path.parent / "subset_answers.json"
@@ -348,16 +350,9 @@ def load_egoschema(folder: Path) -> Dataset:
 
 def _egoschema_item(row: _Row, root: Path, ids: tuple[str, str], options: Sequence[str], answer: object) -> Item:
     """ids: of the question and its video."""
-    return Item(
-        id=ids[0],
-        video_id=ids[1],
-        video=_find(root, ("videos", "videos/videos", "good_clips_git"), f"{ids[1]}.mp4"),
-        question=row.question(options),
-        answer=resolve_option(answer, options, row.location),
-        group="Subset",
-        published_group="subset",
-        duration_s=EGOSCHEMA_DURATION_S,
-    )
+    file = _find(root, ("videos", "videos/videos", "good_clips_git"), f"{ids[1]}.mp4")
+    facts = {"id": ids[0], "published_group": "subset", "duration_s": EGOSCHEMA_DURATION_S}
+    return row.item(ids[1], file, options, answer, "Subset", **facts)
 
 
 def load_lvbench(folder: Path) -> Dataset:
@@ -376,7 +371,7 @@ def load_lvbench(folder: Path) -> Dataset:
         for asked in video("qa", tuple[Mapping[str, Any], ...]):
             row = _Row(asked, f"{video.location}, of {key}")
             name, reference = row("uid"), row("time_reference", str, "")
-            types = row("question_type", Name | tuple[Name, ...])
+            types = row("question_type", Name | NAMES)
             question = Question(row("question", str))
             if not question.options:
                 expected = "expected a question and a line for each option"
@@ -384,14 +379,14 @@ def load_lvbench(folder: Path) -> Dataset:
             scenes = _time_reference(reference, row.location)
             unread += [name] if reference.strip() and not scenes else []
             items.append(
-                Item(
+                row.item(
+                    key,
+                    _find(root, ("all_videos", "videos", "video"), f"{key}.mp4"),
+                    question.options,
+                    row("answer"),
+                    kind,
                     id=name,
-                    video_id=key,
-                    video=_find(root, ("all_videos", "videos", "video"), f"{key}.mp4"),
                     question=question,
-                    answer=row.answer(question.options),
-                    group=kind,
-                    published_group=kind,
                     categories=types if isinstance(types, tuple) else (types,),
                     scenes=scenes,
                 )
@@ -429,18 +424,16 @@ def load_own(path: Path) -> Dataset:
         options = without_letters(asked.question.options)
         if not options:
             raise InputError(f"{row.location} has no options; expected the answers to choose from")
-        video, group = row("video", FilePath), row("group", Name, "")
-        category = row("category", Name | tuple[Name, ...], ())
-        moments = _moments(row)
+        video, category, moments = row("video", FilePath), row("category", Name | NAMES, ()), _moments(row)
         items.append(
-            Item(
+            row.item(
+                video,
+                path.parent / video,
+                options,
+                row("answer", int | Name),
+                row("group", Name, ""),
                 id=asked.id or f"{dataset}-{number}",
-                video_id=readable(video),
-                video=path.parent / video,
                 question=Question(asked.question.text, options),
-                answer=row.answer(options, kind=int | Name),
-                group=group,
-                published_group=group,
                 categories=category if isinstance(category, tuple) else (category,),
                 duration_s=row("duration_s", Seconds, None),
                 subtitles=_own_subtitles(row, path.parent),
