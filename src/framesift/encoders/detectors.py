@@ -70,12 +70,8 @@ class PhraseDetector:
         words = self._tokenizer(phrases, padding="max_length", max_length=limit, truncation=True, return_tensors="pt")
         tokens = {key: words[key].to(self._device) for key in ("input_ids", "attention_mask")}
         out = self._model(**tokens, **inputs)
-        return _array(out.logits[0].cpu().double().sigmoid()), _corners(_array(out.pred_boxes[0]), size)
-
-
-def _array(tensor: Any) -> Array:
-    array: Array = tensor.cpu().double().numpy()
-    return array
+        scores, boxes = (tensor[0].cpu().double() for tensor in (out.logits, out.pred_boxes))
+        return scores.sigmoid().numpy(), _corners(boxes.numpy(), size)
 
 
 def _corners(boxes: Array, size: tuple[int, int]) -> Array:

@@ -7,10 +7,11 @@ of its docstring is printed by `framesift doctor`.
 The libraries of the models are imported only when an encoder is loaded.
 """
 
+import inspect
 import logging
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
@@ -18,16 +19,22 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from framesift._utils.plugins import Plugin, find_plugins
+import numpy as np
+
+from framesift._utils.plugins import Plugin, find_plugins, reason
 from framesift._utils.requirements import is_installed, require
 from framesift._utils.text import suggestion
 from framesift.encoders import minilm, offline, siglip
-from framesift.encoders.base import Encoder, EncoderInfo, TextEncoder, fingerprint_of, pick_device
-from framesift.encoders.plugins import KIND, describe, load
-from framesift.errors import InputError, OptionError, UnknownName
+from framesift.encoders.base import Encoder, EncoderInfo, ImageInput, TextEncoder, fingerprint_of, pick_device
+from framesift.errors import FramesiftError, InputError, OptionError, PluginError, UnknownName
+from framesift.types.vectors import Array
 
 # Options of selectors that are models, and the modules that load them.
 MODEL_OPTIONS = {"detector": "framesift.encoders.detectors", "network": "framesift.encoders.temporal"}
+
+KIND = "encoder"  # entry points of the group framesift.encoders
+EXPECTED = "a class or function that takes device="
+MEMBERS = ("name", "dim", "encode_images", "encode_texts")
 
 log = logging.getLogger(__name__)
 
@@ -50,14 +57,14 @@ def encoders() -> dict[str, EncoderInfo]:
     infos = {name: siglip.describe(name) for name in siglip.CHECKPOINTS}
     infos[offline.NAME] = offline.describe()
     for name, plugin in _from_other_packages().items():
-        infos[name] = describe(plugin)
+        infos[name] = _describe(plugin)
     return infos
 
 
 def plugins() -> list[Plugin]:
     """The encoders that other packages register, each with its problem if it can't be used."""
     found = find_plugins(KIND, _own_names())
-    return [plugin if plugin.problem else replace(plugin, problem=describe(plugin).why_not) for plugin in found]
+    return [plugin if plugin.problem else replace(plugin, problem=_describe(plugin).why_not) for plugin in found]
 
 
 def choose_encoder() -> tuple[str, str]:
@@ -109,7 +116,7 @@ def identify(name: str = "auto") -> tuple[str, str]:
         return name, offline.fingerprint()
     if name in _from_other_packages():
         return name, fingerprint_of(get_encoder(name))
-    return name, siglip.fingerprint(name)
+    return name, siglip.folder_fingerprint(siglip.weights_folder(name))
 
 
 def get_text_encoder(name: str) -> TextEncoder:
@@ -151,8 +158,57 @@ def _resolve_name(name: str) -> str:
 def _load(name: str, device: str) -> Encoder:
     if name == offline.NAME:
         return offline.load()
-    others = _from_other_packages()
-    return load(others[name], device) if name in others else siglip.load(name, device=device)
+    plugin = _from_other_packages().get(name)
+    if plugin is None:
+        return siglip.load(name, device=device)
+    return PluginEncoder(plugin, plugin.create(plugin.load(EXPECTED), device=device))
+
+
+class PluginEncoder:
+    """The encoder of another package; an error in it, or a result that is not (n, dim) numbers, is a PluginError.
+
+    Optional members are the encoder's own.
+    """
+
+    def __init__(self, plugin: Plugin, encoder: Encoder) -> None:
+        missing = [member for member in MEMBERS if not hasattr(encoder, member)]
+        if missing:
+            raise PluginError(f"{plugin.title} has no {missing[0]}; expected the members {', '.join(MEMBERS)}")
+        self._plugin, self._encoder = plugin, encoder
+        self.name, self.dim = encoder.name, encoder.dim
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._encoder, name)
+
+    def encode_images(self, images: Sequence[ImageInput]) -> Array:
+        """(n, dim) rows of images."""
+        return self._rows(self._encoder.encode_images, images)
+
+    def encode_texts(self, texts: Sequence[str]) -> Array:
+        """(n, dim) rows of texts."""
+        return self._rows(self._encoder.encode_texts, texts)
+
+    def _rows(self, encode: Callable[[Any], Array], inputs: Sequence[Any]) -> Array:
+        title = self._plugin.title
+        try:
+            rows = np.asarray(encode(inputs))
+        except FramesiftError:
+            raise
+        except Exception as error:
+            raise PluginError(f"{title} failed ({reason(error)}); report it to its authors") from error
+        if rows.shape != (len(inputs), self.dim) or rows.dtype.kind not in "fiu":
+            got = f"{rows.dtype} of shape {rows.shape}"
+            raise PluginError(f"{title} returned {got}; expected numbers of shape {(len(inputs), self.dim)}")
+        return rows
+
+
+def _describe(plugin: Plugin) -> EncoderInfo:
+    """The encoder with the first line of its docstring, or with the reason why it can't be used."""
+    origin = f"from {plugin.package}"
+    try:
+        return EncoderInfo(plugin.name, (inspect.getdoc(plugin.load(EXPECTED)) or origin).splitlines()[0])
+    except FramesiftError as error:
+        return EncoderInfo(plugin.name, origin, str(error))
 
 
 def _unknown(name: str, *more: str) -> UnknownName:

@@ -82,12 +82,8 @@ def load(name: str, *, device: str) -> "DualEncoder":
     return DualEncoder(name, weights_folder(name), device=device)
 
 
-def fingerprint(name: str) -> str:
-    """The fingerprint of a checkpoint's files, without loading the model."""
-    return folder_fingerprint(weights_folder(name))
-
-
 def folder_fingerprint(folder: Path) -> str:
+    """The fingerprint of a checkpoint's files, without loading the model."""
     return files_digest(sorted(p for pattern in NEEDED_FILES for p in folder.glob(pattern))).hex()[:16]
 
 

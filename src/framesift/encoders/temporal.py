@@ -48,9 +48,9 @@ class TemporalNetwork:
     def __init__(self, name: str, state: Mapping[str, Any]) -> None:
         self.name = name
         self._torch = require("torch", EXTRA)
-        first = f"{QUERY}.weight"
-        prefix = next((key.removesuffix(first) for key in state if key.endswith(first)), "")
-        self.dim = len(state.get(f"{prefix}{QUERY}.weight", ()))
+        first = next((key for key in state if key.endswith(f"{QUERY}.weight")), "")
+        prefix = first.removesuffix(f"{QUERY}.weight")
+        self.dim = len(state.get(first, ()))
         self._layers: dict[str, list[Any]] = {layer: [] for layer in LAYERS}
         for layer in LAYERS:
             for part, expected in (("weight", (self.dim, self.dim)), ("bias", (self.dim,))):
