@@ -63,8 +63,8 @@ def select_from_vectors(
         return []
     if event_scores is None:
         _check_rows("event_features", event_features, "events", len(events))
-    if windows is not None:
-        _check_rows("windows", windows, *asked)
+    windows = [None] * len(questions) if windows is None else windows
+    _check_rows("windows", windows, *asked)
     check_choice("blank_frames", blank_frames, choices=BLANK_FRAMES)
     vectors = index.vectors
     needs = get_selector(method).needs
@@ -79,17 +79,16 @@ def select_from_vectors(
     damaged = tuple(np.flatnonzero(index.is_damaged).tolist())
     parts = {}
     selections = []
-    for k, question in enumerate(questions):
-        window = None if windows is None else windows[k]
+    for k, (question, window) in enumerate(zip(questions, windows, strict=True)):
         if window not in parts:
-            parts[window] = _VideoPart(index, events, window, skips_blank=blank_frames == "skip")
+            parts[window] = _VideoPart(index, events, features, window, skips_blank=blank_frames == "skip")
         part = parts[window]
         evidence = partial(
             Evidence,
             duration_s=part.end_s,
             query=texts[k],
             events=part.events,
-            event_features=part.of_events(features),
+            event_features=part.event_rows,
             visual_demand=resolve_demand(visual_demand, question.text),
             event_scores=None if event_relevance is None else event_relevance[k][part.inside],
             lexical_scores=part.words.scores(question.compared(query_text)) if "words" in needs else None,
@@ -129,7 +128,15 @@ class _VideoPart:
     real. A blank candidate is never selected in another role. If all candidates are blank, none is skipped.
     """
 
-    def __init__(self, index: VideoIndex, events: Sequence[Event], window: Window | None, *, skips_blank: bool) -> None:
+    def __init__(
+        self,
+        index: VideoIndex,
+        events: Sequence[Event],
+        features: UnitRows | None,
+        window: Window | None,
+        *,
+        skips_blank: bool,
+    ) -> None:
         duration_s = index.info.duration_s
         self.start_s, self.end_s = (0.0, duration_s) if window is None else window.within(duration_s)
         self._index = index
@@ -146,23 +153,19 @@ class _VideoPart:
         reached = (window is None or _reaches(event, self.start_s, self.end_s) for event in events)
         self.inside = np.flatnonzero(np.fromiter(reached, bool, len(events))).tolist()  # positions of the events
         self.events = EventList.of([events[k] for k in self.inside])
+        # Questions share what is derived from these vectors.
+        self.event_rows = features
+        if features is not None and len(self.inside) < len(features):
+            self.event_rows = features[np.array(self.inside, dtype=int)]
         self._is_blank = index.is_blank[self._candidates] if skips_blank else np.zeros(len(candidates), dtype=bool)
         self._note = ""
         if self._is_blank.all():
             self._note, self._is_blank = "every candidate is blank: none was skipped", np.zeros_like(self._is_blank)
         self._vectors: dict[bytes, UnitRows] = {}  # by the indices of their rows
-        self._event_rows: UnitRows | None = None
 
     @cached_property
     def words(self) -> EventWords:
         return EventWords([event.text for event in self.events])
-
-    def of_events(self, features: UnitRows | None) -> UnitRows | None:
-        """Of the vectors of all events, those of the part; questions share what is derived from them."""
-        if self._event_rows is None and features is not None:
-            is_whole = len(self.inside) == len(features)
-            self._event_rows = features if is_whole else features[np.array(self.inside, dtype=int)]
-        return self._event_rows
 
     def select(
         self,

@@ -1,7 +1,7 @@
 """Why each frame was selected and which alternatives were not, in sentences."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -136,16 +136,20 @@ class Explainer:
 
     def alternatives(self, slot: Slot) -> tuple[Alternative, ...]:
         """The most relevant omitted candidate between the selected frames before and after this one."""
-        position = self.selection.indices.index(slot.index)
-        first = self.selection.indices[position - 1] + 1 if position else 0
-        last = self.selection.indices[position + 1] if position + 1 < len(self.selection) else len(self.rank)
-        omitted = [k for k in range(first, last) if k not in self.unavailable]
-        if not omitted:
+        edges = [-1, *self.selection.indices, len(self.rank)]
+        position = edges.index(slot.index)
+        between = range(edges[position - 1] + 1, edges[position + 1])
+        return self.most_relevant(
+            between, "The most relevant omitted frame between the selected frames around it ({:.3f})."
+        )
+
+    def most_relevant(self, among: Iterable[int], sentence: str) -> tuple[Alternative, ...]:
+        """The best of some candidates that was not selected. sentence: with a place for its relevance."""
+        omitted = (k for k in among if k not in self.unavailable)
+        best = min(omitted, key=self.rank.__getitem__, default=None)
+        if best is None:
             return ()
-        best = min(omitted, key=lambda k: self.rank[k])
-        relevance = float(self.basis.relevance[best])
-        sentence = f"The most relevant omitted frame between the selected frames around it ({relevance:.3f})."
-        return (Alternative(self.time_s(best), sentence),)
+        return (Alternative(self.time_s(best), sentence.format(self.basis.relevance[best])),)
 
     def time_s(self, index: int) -> float:
         return float(self.basis.times_s[index])

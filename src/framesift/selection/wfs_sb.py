@@ -58,8 +58,7 @@ def wfs_sb(
         scores = np.exp(-np.logaddexp(0.0, -(logit_scale * scores + logit_bias)))
     scores = min_max(scores) if rescale else scores
     size, count = min(budget, len(evidence)), len(evidence)
-    peaks = []
-    segments = []
+    peaks, segments = [], []
     if size == count:
         indices = list(range(count))
     elif not (peaks := boundaries(scores)):

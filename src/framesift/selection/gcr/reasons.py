@@ -42,24 +42,17 @@ class GCRExplainer(Explainer):
         if slot.role == "ground" and slot.index in self.event_rank:
             rank = self.event_rank[slot.index]
             others = self._others_during(slot, self.events[rank - 1])
-            best = min(others, key=lambda k: self.rank[k], default=None)
-            sentence = "A less relevant frame of the same event ({:.3f})."
-            return (*self._omitted(best, sentence), *self._next_event(rank))
+            best = self.most_relevant(others, "A less relevant frame of the same event ({:.3f}).")
+            return (*best, *self._next_event(rank))
         if slot.role == "visual":
-            omitted = [k for k in range(len(self.rank)) if k not in self.unavailable]
-            best = min(omitted, key=lambda k: self.rank[k], default=None)
-            return self._omitted(best, "The most relevant omitted frame of the video ({:.3f}).")
+            everywhere = range(len(self.rank))
+            return self.most_relevant(everywhere, "The most relevant omitted frame of the video ({:.3f}).")
         swap = self._swap(slot) if slot.role == "refined" else None
         if swap is None:
             return super().alternatives(slot)
         value = self.context_values[swap["out"]]
         sentence = f"The context frame that it replaced, evidence value {value:.2f}."
         return (Alternative(self.time_s(swap["out"]), sentence),)
-
-    def _omitted(self, index: int | None, sentence: str) -> tuple[Alternative, ...]:
-        if index is None:
-            return ()
-        return (Alternative(self.time_s(index), sentence.format(self.basis.relevance[index])),)
 
     def _ground(self, slot: Slot) -> list[str]:
         rank = self.event_rank[slot.index]

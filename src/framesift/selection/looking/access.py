@@ -54,11 +54,9 @@ class Access:
         """The relevance of these frames, from the evidence or the source of frames."""
         new = [index for index in dict.fromkeys(indices) if index not in self.known]
         if new:
-            if self.evidence.is_scored:
-                values = self.evidence.relevance[new]
-            else:
-                given = self.lookup.require("frames").scores(new)
-                values = validate_scores(given, len(new), "the source's scores")
+            is_scored = self.evidence.is_scored
+            given = self.evidence.relevance[new] if is_scored else self.lookup.require("frames").scores(new)
+            values = validate_scores(given, len(new), "the source's scores")
             self.known |= dict(zip(new, values.tolist(), strict=True))
             self._inspected.update(new)
         return {index: self.known[index] for index in indices}
@@ -93,8 +91,8 @@ class Access:
             batch = list(indices[start : start + side * side])
             grid = tile_images(self.images(batch, CELL_SIZE), side)
             for box in self.lookup.require("detector").detect([grid], phrases)[0]:
-                column = min(max(int((box.left + box.right) / 2 // width), 0), side - 1)
-                row = min(max(int((box.top + box.bottom) / 2 // height), 0), side - 1)
+                middle = (box.left + box.right) / 2 // width, (box.top + box.bottom) / 2 // height
+                column, row = (int(min(max(place, 0), side - 1)) for place in middle)
                 cell = row * side + column
                 if cell < len(batch):
                     left, top = column * width, row * height

@@ -158,7 +158,6 @@ def useful_intervals(rewards: Sequence[float], cuts: Sequence[int], *, window: i
 def _reduce_by_mean(values: Array) -> Array:
     """Subtract the mean, at least 0, until no more values become 0."""
     while True:
-        zeros = int((values == 0).sum())
-        values = np.maximum(values - values.mean(), 0)
-        if int((values == 0).sum()) == zeros:
+        before, values = values, np.maximum(values - values.mean(), 0)
+        if np.count_nonzero(values) == np.count_nonzero(before):
             return values

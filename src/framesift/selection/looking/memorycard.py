@@ -60,7 +60,7 @@ class Session:
     def spread(self, count: int) -> "Session":
         """The session with this many key frames at equal distances."""
         step = self.length_s / (count + 1)
-        return replace(self, key_times_s=tuple(round(self.start_s + (k + 1) * step, DIGITS) for k in range(count)))
+        return replace(self, key_times_s=tuple(round(self.start_s + k * step, DIGITS) for k in range(1, count + 1)))
 
 
 @selector(
@@ -150,30 +150,29 @@ def _described(evidence: Evidence, count: int) -> dict[str, object]:
 
 def read_sessions(reply: str) -> list[Session]:
     """The sessions of a reply in its order; of one that was cut off, those that are complete."""
-    entries = []
+    sessions = []
     for value in json_values(reply, dict):
         listed = value.get("sessions")
-        entries += listed if isinstance(listed, list) else [value]
-    sessions = [_session(entry) for entry in entries if isinstance(entry, dict)]
-    return [session for session in sessions if session is not None]
+        for entry in listed if isinstance(listed, list) else [value]:
+            if isinstance(entry, dict):
+                sessions.append(_session(entry))
+    return [session for session in sessions if session.length_s > 0]
 
 
-def _session(entry: dict[str, Any]) -> Session | None:
-    start_s, end_s = _number(entry.get("start")), _number(entry.get("end"))
-    if start_s is None or end_s is None or not end_s > start_s:
-        return None
+def _session(entry: dict[str, Any]) -> Session:
+    start_s, end_s = (_number(entry.get(name)) for name in ("start", "end"))
     times = entry.get("keyframes")
     key_times = map(_number, times if isinstance(times, list) else [])
     topic, summary = (printable(text) if isinstance(text, str) else "" for text in map(entry.get, ("topic", "summary")))
-    return Session(start_s, end_s, topic, summary, tuple(time for time in key_times if time is not None))
+    return Session(start_s, end_s, topic, summary, tuple(time for time in key_times if not math.isnan(time)))
 
 
-def _number(value: object) -> float | None:
+def _number(value: object) -> float:
+    """A number, also one that is a text; NaN for anything else."""
     try:
-        number = float(value) if isinstance(value, int | float | str) and not isinstance(value, bool) else math.nan
+        return float(value) if isinstance(value, int | float | str) and not isinstance(value, bool) else math.nan
     except (ValueError, OverflowError):
-        return None
-    return None if math.isnan(number) else number
+        return math.nan
 
 
 def even_sessions(duration_s: float, count: int, frames: int, start_s: float = 0.0) -> list[Session]:
@@ -198,8 +197,7 @@ def repair_sessions(
     while len(parts) < fewest:
         k = max(range(len(parts)), key=lambda k: parts[k].length_s)
         middle_s = (parts[k].start_s + parts[k].end_s) / 2
-        halves = [replace(parts[k], end_s=middle_s), replace(parts[k], start_s=middle_s, key_times_s=())]
-        parts[k : k + 1] = halves
+        parts[k : k + 1] = replace(parts[k], end_s=middle_s), replace(parts[k], start_s=middle_s, key_times_s=())
     while len(parts) > most:
         k = min(range(len(parts) - 1), key=lambda k: parts[k].length_s + parts[k + 1].length_s)
         parts[k : k + 2] = [_joined(parts[k], parts[k + 1])]
@@ -226,8 +224,7 @@ def _joined(a: Session, b: Session) -> Session:
 
 def _with_own_times(session: Session) -> Session:
     """The session with its key frames that lie inside it, each once, at most 16."""
-    inside = {round(t, DIGITS) for t in session.key_times_s if session.start_s < t < session.end_s}
-    times = sorted(inside)
+    times = sorted({round(t, DIGITS) for t in session.key_times_s if session.start_s < t < session.end_s})
     if len(times) > MAX_PER_SESSION:
         times = [times[round(k * (len(times) - 1) / (MAX_PER_SESSION - 1))] for k in range(MAX_PER_SESSION)]
     return replace(session, key_times_s=tuple(times))

@@ -7,7 +7,7 @@ use them.
 import re
 from collections.abc import Callable, Iterable
 from itertools import pairwise
-from typing import Protocol
+from typing import Any, Protocol
 
 from framesift.selection.looking.access import parse_json
 from framesift.types import Question
@@ -99,8 +99,8 @@ class LanguageModelNamer:
         if not targets:
             return RuleBasedNamer().name_objects(question)
         triples = reply.get("relations")
-        related = [r for r in triples if _is_relation(r)] if isinstance(triples, list) else []
-        return Objects(targets, _phrases(reply.get("cues")), tuple(Relation(*r) for r in related[:MAX_PHRASES]))
+        related = filter(_is_relation, triples if isinstance(triples, list) else ())
+        return Objects(targets, _phrases(reply.get("cues")), tuple(related)[:MAX_PHRASES])
 
 
 def noun_phrases(text: str) -> Iterable[tuple[str, int, int]]:
@@ -126,7 +126,6 @@ def _phrases(values: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(v.strip().lower() for v in values if isinstance(v, str) and v.strip()))[:MAX_PHRASES]
 
 
-def _is_relation(value: object) -> bool:
-    if not isinstance(value, list) or len(value) != 3:
-        return False
-    return all(isinstance(part, str) for part in value) and value[1] in RELATION_KINDS
+def _is_relation(value: Any) -> bool:
+    is_triple = isinstance(value, list) and len(value) == 3 and all(isinstance(part, str) for part in value)
+    return is_triple and value[1] in RELATION_KINDS
