@@ -1,4 +1,4 @@
-"""Chapters of a file, or by changes of the picture and pauses, and questions from the text."""
+"""Chapters of a file, or by changes of the picture and pauses, and questions to try."""
 
 from fractions import Fraction
 
@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import framesift as fs
-from framesift.pipeline.chapters import find_chapters, suggested_questions
+from framesift.encoders.registry import get_encoder
+from framesift.pipeline.chapters import find_chapters, suggested_questions, text_questions
 from helpers.clips import two_colours, write_frames
 
 SCENES_S = (0, 7, 12, 20)
@@ -68,5 +69,15 @@ def test_questions_are_about_repeated_words_and_names_first():
         "I saw Celia, Celia Hart.",
     ]
     events = [fs.Event(k, k + 1, text) for k, text in enumerate(texts)]
-    assert suggested_questions(events) == ["What is said about “Celia”?", "When is “wind” mentioned?"]
-    assert suggested_questions([]) == suggested_questions(events[:1]) == []
+    assert text_questions(events) == ["What is said about “Celia”?", "When is “wind” mentioned?"]
+    assert text_questions([]) == text_questions(events[:1]) == []
+
+
+def test_questions_about_pictures_match_above_chance(video, tmp_path):
+    shown = ["When do we see a guitar?", "When do we see snow?"]
+    rows = get_encoder("offline").encode_texts(["How is cheese made from milk?"] * 4 + shown)
+    index = fs.VideoIndex(fs.VideoInfo(str(video), 30.0), [0.0, 5.0, 10.0, 15.0, 20.0, 25.0], rows, "offline")
+    indexed = opened(index, tmp_path)
+    assert sorted(suggested_questions(indexed)) == shown
+    assert all(indexed.select(question).selection.basis.chance.stands_out for question in shown)
+    assert suggested_questions(opened(fs.VideoIndex(index.info, [0.0], rows[:1], "offline"), tmp_path)) == []

@@ -14,6 +14,7 @@ import numpy as np
 
 from framesift.encoders.base import Encoder, encode_long_texts
 from framesift.encoders.registry import get_encoder
+from framesift.pipeline.chapters import PICTURE_QUESTIONS
 from framesift.pipeline.config import PipelineConfig
 from framesift.selection.chance import UNRELATED
 from framesift.server.config import ServerConfig
@@ -126,10 +127,10 @@ def until(condition: Any, seconds: float = 120) -> None:
 
 
 @cache
-def unrelated_vectors() -> tuple[Encoder, Sequence[str], np.ndarray]:
-    """What the first question of every new store encodes: the encoder, the texts and their vectors."""
-    encoder = get_encoder("offline")
-    return encoder, UNRELATED, encode_long_texts(encoder, UNRELATED)
+def stored_vectors() -> tuple[Encoder, Sequence[str], np.ndarray]:
+    """What the first video of every new store encodes: the encoder, the texts and their vectors."""
+    encoder, texts = get_encoder("offline"), [*UNRELATED, *PICTURE_QUESTIONS]
+    return encoder, texts, encode_long_texts(encoder, texts)
 
 
 @contextmanager
@@ -142,7 +143,7 @@ def run_server(
     listener = listen("127.0.0.1", port)
     port = listener.getsockname()[1]
     pipeline = PipelineConfig(store=state / "store", encoder="offline")
-    Store(pipeline.index.store).save_texts(*unrelated_vectors())
+    Store(pipeline.index.store).save_texts(*stored_vectors())
     config = ServerConfig(folder=folder, port=port, pipeline=pipeline, **options)
     with lock_state(config.state):
         server = Server(config)

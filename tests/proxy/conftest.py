@@ -15,7 +15,7 @@ from framesift.proxy import app as app_module
 from framesift.proxy.videos import ProxyConfig
 from framesift.server.config import ServerConfig
 from framesift.store.store import Store
-from helpers.running_server import make_video, unrelated_vectors, until
+from helpers.running_server import make_video, stored_vectors, until
 from helpers.upstream import Upstream
 
 KEY = "sk-of-the-upstream-0123456789"
@@ -57,7 +57,7 @@ class RunningProxy:
 def run_proxy(upstream, folder, store, *, key=KEY, token="", **options):
     store.mkdir(exist_ok=True)
     pipeline = PipelineConfig(store=store, encoder="offline", budget=4)
-    Store(store).save_texts(*unrelated_vectors())
+    Store(store).save_texts(*stored_vectors())
     config = ProxyConfig((folder,), pipeline, upstream=upstream.url, **options)
     listener = listen("127.0.0.1", 0)
     access = ServerConfig(token=token, pipeline=pipeline, upload_bytes=config.download_bytes)

@@ -20,8 +20,9 @@ from framesift.errors import FramesiftError, NotStored
 from framesift.indexing.index import PART_SIZE, build_index
 from framesift.indexing.partial import overview, partial_index
 from framesift.library.files import LibraryVideo, public_message, read_json, write_json
-from framesift.pipeline.chapters import suggested_questions
+from framesift.pipeline.chapters import suggested_questions, text_questions
 from framesift.pipeline.config import PipelineConfig
+from framesift.pipeline.data import join_videos
 from framesift.pipeline.inputs import Encoders
 from framesift.pipeline.video import Video
 from framesift.pipeline.video import open as open_video
@@ -173,6 +174,7 @@ class Catalog:
         self._known: dict[str, KnownVideo] = {}
         self.unfinished = UnfinishedVideos(self.store)
         self._prepared: RecentCache[Video] = RecentCache(CACHED_VIDEOS)
+        self._joined: RecentCache[Video] = RecentCache(1)
         self._early: RecentCache[tuple[Video, str]] = RecentCache(CACHED_VIDEOS)
         self._texts: RecentCache[FoundEvents] = RecentCache(CACHED_VIDEOS)
         self._probe_requested = threading.Event()
@@ -264,21 +266,25 @@ class Catalog:
         """Index a video, find its text and encode it."""
         version = video.version
         prepared = open_video(video.path, self.config, source=video.url or None, progress=progress)
-        self._write_summary(video, prepared.text, prepared.warnings)
+        self._write_summary(video, prepared.text, prepared.warnings, suggested_questions(prepared))
         self._prepared.get(version, lambda: prepared)
 
-    def prepared(self, video: LibraryVideo) -> Video:
-        """The index and text of a ready video, from memory or from the store; else NotStored.
+    def prepared(self, *videos: LibraryVideo) -> Video:
+        """The index and text of a ready video, from memory or from the store; else NotStored. Several are joined.
 
         A subtitle file that was added later is used from the next question on.
         """
+        if len(videos) > 1:
+            key = "|".join(video.version for video in videos)
+            return self._joined.get(key, lambda: join_videos([self.prepared(video) for video in videos]))
+        (video,) = videos
 
         def load() -> Video:
             try:
                 prepared = open_video(video.path, self.config, source=video.url or None, stored_only=True)
             except NotStored:
                 raise NotStored(f"{video.name!r} is not indexed yet; index it first") from None
-            self._write_summary(video, prepared.text, prepared.warnings)
+            self._write_summary(video, prepared.text, prepared.warnings, suggested_questions(prepared))
             return prepared
 
         return self._prepared.get(video.version, load)
@@ -328,13 +334,14 @@ class Catalog:
         """The subtitle files beside a video; the first one is used."""
         return find_sidecars(video.path, self.config.text.language)
 
-    def _write_summary(self, video: LibraryVideo, text: FoundEvents, warnings: Sequence[str]) -> None:
+    def _write_summary(
+        self, video: LibraryVideo, text: FoundEvents, warnings: Sequence[str], questions: list[str]
+    ) -> None:
         sources = [asdict(source) | {"name": readable(Path(source.name).name)} for source in text.sources]
         notes = [public_message(note, video) for note in text.notes]
         shown = [public_message(warning, video) for warning in warnings]
         facts = self.facts(video)
         if facts.fingerprint:
-            questions = suggested_questions(text.events)
             summary = PreparedSummary(len(text.events), sources, notes, shown, questions)
             self._keep(video, KnownVideo(video.stamp, facts, summary))
             store_subtitles(self.store, facts.fingerprint, text, video.url or str(video.path))
@@ -411,7 +418,7 @@ class Catalog:
             return
         try:
             text = self._stored_text(video)
-            self._write_summary(video, text, (*warnings, *text.warnings))
+            self._write_summary(video, text, (*warnings, *text.warnings), text_questions(text.events))
         except (FramesiftError, OSError) as error:
             log.info("%s was indexed by another process and its text is not stored (%s)", video.name, error)
         else:

@@ -1,4 +1,4 @@
-"""Chapters of a video: those of its file, else from changes of the picture and pauses; and questions from its text."""
+"""Chapters of a video: those of its file, else from changes of the picture and pauses; and questions to try."""
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
@@ -8,7 +8,9 @@ import numpy as np
 
 from framesift._utils.text import readable, shortened
 from framesift.pipeline.data import VideoData
+from framesift.pipeline.inputs import Encoders, levels_of
 from framesift.selection.lexical import UNSPACED, WORD, content_terms
+from framesift.store.store import cached_text_vectors
 from framesift.types import Event
 from framesift.types.vectors import Array
 from framesift.video.container import StrPath, open_container
@@ -19,7 +21,7 @@ SIDE = 3  # frames on each side of a change
 PAUSE_S = 3.0  # longer ones count no more
 PAUSE_WEIGHT = 0.5  # of the longest pause, beside 1 for the largest change
 TITLE_LENGTH = 60
-MAX_QUESTIONS = 3
+MAX_QUESTIONS = 2  # about words, and as many about pictures
 MIN_LETTERS = 4
 # Frequent in speech, whatever it is about.
 _FILLERS = (
@@ -32,6 +34,14 @@ _FILLERS = (
     "today together told took trying under until very wait want wanted wants wasn well went weren while without work "
     "would wouldn yeah year years your yours"
 )
+# Subjects that differ from those of the unrelated questions, and that encoders tell apart.
+_SUBJECTS = (
+    "a bird;a horse;a fish;an animal;a car;a bicycle;a train;an aeroplane;a rocket;a road;a bridge;a building;a street;"
+    "a kitchen;a cup of coffee;food;fruit;flowers;trees;the sea;a beach;a mountain;snow;fire;smoke;rain;the sky;a map;"
+    "a chart;a diagram;a screen;a phone;a laptop computer;a book;a sign;a guitar;a piano;a ball;a gun;a robot;"
+    "a machine;a tool;a crowd;a face;a hand;a uniform;a stage;a sports field;a clock;a bag;a bottle;a child"
+)
+PICTURE_QUESTIONS = tuple(f"When do we see {subject}?" for subject in _SUBJECTS.split(";"))
 FILLERS = frozenset(term for word in _FILLERS.split() for term in content_terms(word))
 
 
@@ -123,8 +133,26 @@ def _typical_frame(video: VideoData, start_s: float, end_s: float) -> float:
     return float(times_s[inside[int(np.round(rows @ rows.mean(axis=0), 3).argmax())]])
 
 
-def suggested_questions(events: Sequence[Event]) -> list[str]:
-    """At most three questions about the words that most events contain, at least two each; names count twice."""
+def suggested_questions(video: VideoData) -> list[str]:
+    """At most two questions about words of the text, and two about subjects that some frames match above chance."""
+    asked, index = text_questions(video.events), video.index
+    if not len(index):
+        return asked
+    encoders = Encoders(index, video.config)
+    queries = cached_text_vectors(encoders.frames, PICTURE_QUESTIONS, encoders.store)
+    scores = np.where(index.is_blank[:, None], -1.0, np.round(index.vectors.products(queries), 3))
+    best, at_s = scores.max(axis=0), index.times_s[scores.argmax(axis=0)]
+    found: list[int] = []
+    for k in np.argsort(-best, kind="stable"):
+        if len(found) == MAX_QUESTIONS or best[k] <= levels_of(video, encoders).high:
+            break
+        if all(abs(at_s[k] - at_s[other]) >= MIN_CHAPTER_S for other in found):
+            found.append(int(k))
+    return [*asked, *(PICTURE_QUESTIONS[k] for k in found)]
+
+
+def text_questions(events: Sequence[Event]) -> list[str]:
+    """At most two questions about the words that most events contain, at least two each; names count twice."""
     words, names = Counter[str](), Counter[str]()  # events, by term
     forms: dict[str, Counter[str]] = defaultdict(Counter)
     for event in events:

@@ -77,15 +77,21 @@ def with_chance(video: VideoData, selection: Selection, *, is_partial: bool = Fa
     basis, encoders = selection.basis, Encoders(video.index, video.config)
     if basis is None or basis.question is None or not len(video.index):
         return selection
-    name, known = encoders.text.name, video.chance_levels
-    if name not in known:
-        known[name] = _levels(video, encoders, is_stored=not is_partial)
+    levels = levels_of(video, encoders, is_partial=is_partial)
     text = basis.question.compared(video.config.selection.query)
     words = _word_scores([text], video.encoded(encoders.text, [text]), video, basis.events, encoders)[:, 0]
     considered = np.setdiff1d(basis.considered, basis.skipped)
     quoted = quoting([event.text for event in basis.events], text)
-    chance = compare_with_chance(known[name], basis.relevance[considered], words, quoted)
+    chance = compare_with_chance(levels, basis.relevance[considered], words, quoted)
     return replace(selection, basis=replace(basis, chance=chance))
+
+
+def levels_of(video: VideoData, encoders: Encoders, *, is_partial: bool = False) -> ChanceLevels:
+    """What unrelated questions score in a video, computed once. is_partial: as in `with_chance`."""
+    known = video.chance_levels
+    if encoders.text.name not in known:
+        known[encoders.text.name] = _levels(video, encoders, is_stored=not is_partial)
+    return known[encoders.text.name]
 
 
 def _levels(video: VideoData, encoders: Encoders, *, is_stored: bool) -> ChanceLevels:
