@@ -318,16 +318,50 @@ def test_frame_is_pinned_or_removed_until_that_is_undone(boat):
     first, times = boat.page.locator(".card").first, boat.page.locator(".card .time")
     before = times.all_text_contents()
     first.get_by_text("Pin", exact=True).click()
-    boat.shows_text(".card .line", "pinned")
-    assert boat.page.evaluate("document.activeElement.textContent") == "Unpin"
+    pinned = boat.page.get_by_role("button", pressed=True)
+    assert boat.settles(lambda: pinned.count() == 1)
+    assert boat.page.evaluate("document.activeElement.textContent") == "Pinned"
     boat.page.locator("#budget").fill("2")
     boat.shows(2)
     assert before[0] in times.all_text_contents()
-    boat.page.locator(".card", has_not=boat.page.get_by_text("Unpin")).get_by_text("Remove").click()
+    boat.page.locator(".card", has_not=pinned).get_by_text("Remove").click()
     boat.shows_text("#edits-note", "1 pinned, 1 removed")
     assert boat.settles(lambda: boat.cards() == 2 and before[0] in times.all_text_contents())
     boat.page.reload()
     boat.shows(2)
     boat.page.click("#undo-edits")
-    assert boat.settles(lambda: "pin=" not in boat.page.url and boat.page.get_by_text("Unpin").count() == 0)
+    assert boat.settles(lambda: "pin=" not in boat.page.url and pinned.count() == 0)
     assert boat.complaints == []
+
+
+def test_frames_are_copied_as_markdown_with_links(open_boat):
+    tab = open_boat(permissions=["clipboard-read", "clipboard-write"])
+    tab.page.click("#exports button:text-is('Copy')")
+    assert tab.settles(lambda: tab.page.locator("#exports button:text-is('Copied')").count() == 1)
+    title, _, *rows = tab.page.evaluate("navigator.clipboard.readText()").split("\n")
+    assert title == f"**{QUESTION}**" and len(rows) == 6
+    assert any("/video/" in row and "?t=" in row and "The wind put off the launch." in row for row in rows)
+
+
+def test_image_is_searched_for_in_this_video(boat):
+    image = boat.page.evaluate(
+        "async () => [...new Uint8Array(await (await fetch(document.querySelector('.card img').src)).arrayBuffer())]"
+    )
+    with boat.page.expect_request("**/api/search?*") as sent:
+        boat.page.set_input_files("#search-image", {"name": "a.jpg", "mimeType": "image/jpeg", "buffer": bytes(image)})
+    assert "video=" in sent.value.url
+    boat.shows_text("#search-status", "like a.jpg")
+    boat.page.locator("#least").fill("0")
+    assert boat.settles(lambda: boat.page.locator(".hits li").count() > 0)
+    with boat.page.expect_request("**/api/search*") as sent:
+        boat.page.select_option("#found select", label="all videos")
+    assert "video=" not in sent.value.url
+
+
+def test_questions_to_try_are_asked(shared_server, visit):
+    tab = visit(shared_server, "/assets/roles.css")
+    record = shared_server.get(f"/api/videos/{shared_server.boat}").json() | {"examples": ["When do we see the sea?"]}
+    tab.page.route(f"**/api/videos/{shared_server.boat}", lambda route: route.fulfill(json=record))
+    tab.page.goto(f"{shared_server.url}/video/{shared_server.boat}")
+    tab.page.click("#examples button")
+    assert tab.settles(lambda: tab.cards() > 0 and "q=When+do+we+see+the+sea" in tab.page.url)

@@ -72,13 +72,15 @@ class LibraryVideo:
         return "|".join(rows)
 
 
-def public_message(error: object, video: LibraryVideo, mark: Callable[[str], str] | None = None) -> str:
-    """A message with file names as they are shown, never with their location on disk. mark: of the video's name."""
-    path, quoted, name = str(video.path), repr(video.name), video.name
-    if mark is not None:
-        quoted = name = mark(name)
-    message = str(error).replace(repr(path), quoted).replace(path, name)
-    return readable(message.replace(f"{video.path.parent}{os.sep}", ""))
+def public_message(error: object, *videos: LibraryVideo, mark: Callable[[str], str] | None = None) -> str:
+    """A message with file names as they are shown, never with their location on disk. mark: of a video's name."""
+    message = str(error)
+    for video in videos:
+        path, quoted, name = str(video.path), repr(video.name), video.name
+        if mark is not None:
+            quoted = name = mark(name)
+        message = message.replace(repr(path), quoted).replace(path, name).replace(f"{video.path.parent}{os.sep}", "")
+    return readable(message)
 
 
 class VideoFiles:

@@ -337,7 +337,7 @@ class VideoTools:
         try:
             yield video
         except FramesiftError as error:
-            raise InputError(public_message(error, video, data)) from error
+            raise InputError(public_message(error, video, mark=data)) from error
 
     def _listed(self, video: LibraryVideo) -> ListedVideo:
         facts = asdict(self.session.catalog.facts(video))

@@ -17,8 +17,10 @@ NEAR_S = 2.0  # a removed frame's neighbours mostly look the same
 
 def without_frames(video: Opened, removed_s: Sequence[float], pinned_s: Sequence[float] = ()) -> Opened:
     """The video without the candidates within two seconds of these times, but for the pinned ones."""
-    if not removed_s:
+    if not (removed_s or pinned_s):
         return video
+    if video.videos:
+        raise OptionError(f"frames were pinned or removed in {len(video.videos)} videos; expected one video")
     index = video.index
     kept = (np.abs(index.times_s[:, None] - np.array(removed_s)) > NEAR_S).all(axis=1)
     kept[_nearest(index.times_s, pinned_s)] = True

@@ -18,8 +18,8 @@ from framesift.library.files import LibraryVideo, public_message, safe_name
 from framesift.pipeline.inputs import Encoders
 from framesift.pipeline.pinning import with_pinned, without_frames
 from framesift.progress import Stopped
+from framesift.readers.answers import cited_frames
 from framesift.readers.base import stream_answer
-from framesift.readers.parsing import cited_times
 from framesift.readers.prompts import OVERLAY_OF
 from framesift.readers.stopping import StopEvent, stop_requests_with
 from framesift.rendering.exhibit import Exhibit
@@ -67,9 +67,16 @@ class Answering:
         self._reader_requests = threading.BoundedSemaphore(MAX_READER_REQUESTS)
 
     def select(
-        self, video: LibraryVideo, request: QuestionRequest, methods: Sequence[str], abandoned: threading.Event
+        self,
+        videos: Sequence[LibraryVideo],
+        request: QuestionRequest,
+        methods: Sequence[str],
+        abandoned: threading.Event,
     ) -> Selected:
-        """Select frames as `framesift select` does, and exhibit them. abandoned: set when nobody waits any more."""
+        """Select frames as `framesift select` does, and exhibit them. abandoned: set when nobody waits any more.
+
+        Several videos share the frames; all must be ready.
+        """
         for method in methods:
             check_method(get_selector(method))
             if given := [name for name in request.settings.get(method, {}) if name in GIVEN_PARTS]:
@@ -89,7 +96,9 @@ class Answering:
         ]
         question = Question(request.question, request.options or None)
         prepared, partial = (
-            self.catalog.prepared_so_far(video) if request.partial else (self.catalog.prepared(video), "")
+            self.catalog.prepared_so_far(videos[0])
+            if request.partial and len(videos) == 1
+            else (self.catalog.prepared(*videos), "")
         )
         selected = Selected([], [], partial)
         with self._slot(abandoned):
@@ -106,13 +115,13 @@ class Answering:
                 found = with_pinned(found, request.pinned_s)
                 # A text without a frame near it may only not be indexed yet.
                 known = [*prepared.warnings, partial] if partial else found.warnings
-                warnings = tuple(public_message(text, video) for text in known)
+                warnings = tuple(public_message(text, *videos) for text in known)
                 selected.exhibits.append(replace(found, selection=replace(found.selection, warnings=warnings)))
         return selected
 
     def view(self, video: LibraryVideo, request: ViewRequest, abandoned: threading.Event) -> dict[str, Any]:
         """The data the page draws, one lane per method; the frames are being decoded when this returns."""
-        selected = self.select(video, request, request.methods, abandoned)
+        selected = self.select([video], request, request.methods, abandoned)
         facts = self.catalog.facts(video)
         scale = min(1.0, MAX_SIDE / max(facts.width, facts.height, 1))
         size = max(1, round(facts.width * scale)), max(1, round(facts.height * scale))
@@ -130,14 +139,14 @@ class Answering:
         view["warnings"] = [warning for warning in view["warnings"] if warning != selected.partial]
         return view | {"video": video.id, "duration_s": facts.duration_s, "partial": selected.partial}
 
-    def ask(self, video: LibraryVideo, request: AskRequest, abandoned: StopEvent) -> dict[str, Any]:
-        """A reader's answer as a record: with the times it cites and the selection's warnings."""
-        return next(piece for piece in self.answer_in_pieces(video, request, abandoned) if isinstance(piece, dict))
+    def ask(self, videos: Sequence[LibraryVideo], request: AskRequest, abandoned: StopEvent) -> Answer:
+        """A reader's answer, with the frames that it was given."""
+        return next(piece for piece in self.answer_in_pieces(videos, request, abandoned) if isinstance(piece, Answer))
 
     def answer_in_pieces(
-        self, video: LibraryVideo, request: AskRequest, stopped: StopEvent
-    ) -> Iterator[str | dict[str, Any]]:
-        """A reader's reply as it arrives, if the reader can stream, then the record of its answer.
+        self, videos: Sequence[LibraryVideo], request: AskRequest, stopped: StopEvent
+    ) -> Iterator[str | Answer]:
+        """A reader's reply as it arrives, if the reader can stream, then its answer.
 
         An address from a request is never called: the reader is one of this server's. `stopped` ends the request to a
         model's server at once, a model on this machine between two pieces.
@@ -146,19 +155,14 @@ class Answering:
         if not self._reader_requests.acquire(blocking=False):
             raise ServerBusy(f"{MAX_READER_REQUESTS} reader requests are running already; try again when one is done")
         try:
-            (exhibit,) = self.select(video, request, [request.method], stopped).exhibits
+            (exhibit,) = self.select(videos, request, [request.method], stopped).exhibits
             question = Question(request.question, request.options or None)
             stop_requests_with(stopped)
             pieces = stream_answer(exhibit, question, reader=address, text_mode=request.text_mode, **options)
             with closing(cast(Generator[str | Answer], pieces)):  # which ends the request to a model's server
                 for piece in pieces:
                     check_wanted(stopped)
-                    if isinstance(piece, Answer):
-                        cited_s = cited_times(piece.raw if question.choices else piece.text, piece.times_s)
-                        warnings = list(exhibit.selection.warnings)
-                        yield piece.to_dict() | {"cited_s": cited_s, "warnings": warnings}
-                    else:
-                        yield piece
+                    yield piece
         except (Stopped, ReaderError):
             check_wanted(stopped)  # which is why the request failed
             raise
@@ -177,7 +181,7 @@ class Answering:
 
         answers: those kept with the question, each with the method whose frames it is about.
         """
-        exhibits = self.select(video, request, request.methods, abandoned).exhibits
+        exhibits = self.select([video], request, request.methods, abandoned).exhibits
         with self._slot(abandoned):
             if request.format == "json":
                 records = {exhibit.selection.method: exhibit.to_dict() for exhibit in exhibits}
@@ -219,6 +223,18 @@ def check_wanted(abandoned: threading.Event) -> None:
     """End the work of a request whose client has closed the connection."""
     if abandoned.is_set():
         raise Abandoned("the client closed the connection")
+
+
+def cited_by(answer: Answer) -> list[float]:
+    """The times of the frames that an answer cites; an option's are in the unmodified reply."""
+    has_options = bool(answer.exhibit.question.choices)
+    cited = cited_frames(replace(answer, text=answer.raw) if has_options else answer)
+    return [answer.times_s[k] for k in cited]
+
+
+def answer_record(answer: Answer) -> dict[str, Any]:
+    """An answer as JSON values: with the times it cites and the selection's warnings."""
+    return answer.to_dict() | {"cited_s": cited_by(answer), "warnings": list(answer.exhibit.selection.warnings)}
 
 
 def export_name(video: LibraryVideo) -> str:

@@ -16,7 +16,7 @@ from framesift._utils.records import read_record
 from framesift.errors import FramesiftError
 from framesift.library.files import LibraryVideo, public_message, read_json, write_json
 from framesift.readers.stopping import StopEvent
-from framesift.server.answering import Answering
+from framesift.server.answering import Answering, answer_record
 from framesift.server.models import AskRequest
 from framesift.types import Answer
 
@@ -166,9 +166,9 @@ class History:
         """Keep a reader's reply as it arrives, until it is complete or stopped."""
         saved_s = time.monotonic()
         try:
-            for piece in self._answering.answer_in_pieces(video, request, stopped):
-                if isinstance(piece, dict):
-                    answer = replace(answer, state="done", answer=piece)
+            for piece in self._answering.answer_in_pieces([video], request, stopped):
+                if isinstance(piece, Answer):
+                    answer = replace(answer, state="done", answer=answer_record(piece))
                     break
                 answer = replace(answer, text=answer.text + piece)
                 with self._lock:

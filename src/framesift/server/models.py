@@ -19,8 +19,10 @@ MAX_BUDGET = 256
 MAX_METHODS = 4
 MAX_CLIP_S = 600
 MAX_MOMENTS = 100
+MAX_VIDEOS = 500  # named in a request
 # No NUL and no lone surrogate: neither can be written to a text file.
 BoundedText = Annotated[str, StringConstraints(max_length=4000, pattern=r"^[^\x00]*$")]
+VideoIds = Annotated[list[Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{16}$")]], Field(max_length=MAX_VIDEOS)]
 Times = Annotated[list[Annotated[float, Field(ge=0, lt=1e7)]], Field(max_length=MAX_BUDGET)]
 BoundedName = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[^\x00]*$")]
 
@@ -52,7 +54,7 @@ class VideoRecord(VideoFacts):
 
     `version` changes with the file; it is `?v=` of the URLs of its images. `words`: the video's timestamped text, null
     before it is indexed. `warnings`: what was lost, guessed or odd in this video and its text. `beside`: the subtitle
-    files of an upload, of which the first is used. `examples`: questions to try, from its text.
+    files of an upload, of which the first is used. `examples`: questions to try, from its text and its pictures.
     """
 
     id: str
@@ -150,6 +152,15 @@ class AskRequest(SelectRequest):
     reader: Annotated[str, StringConstraints(min_length=1, max_length=300)] = "similarity"
 
 
+class LibraryAskRequest(AskRequest):
+    """A question about several videos."""
+
+    reader: Annotated[str, StringConstraints(max_length=300)] = Field(
+        default="", description="Empty: frames are selected, and nobody is asked."
+    )
+    videos: Annotated[VideoIds, Field(description="By id; by default all that are indexed.")] = []
+
+
 class MomentRecord(BaseModel):
     """A moment of a video that matches a search; `image` is the URL of a small JPEG."""
 
@@ -166,13 +177,30 @@ class MomentRecord(BaseModel):
     end_s: float
 
 
+class EvidenceRecord(MomentRecord):
+    """A selected frame of one of several videos, why it was selected, and whether the answer cites it."""
+
+    why: list[str]
+    cited: bool
+
+
+class LibraryAnswer(BaseModel):
+    """The frames that several videos share, in order of the videos and of time, and a reader's answer about them."""
+
+    videos: list[str] = Field(description="The ids of the videos that were asked about.")
+    frames: list[EvidenceRecord]
+    note: str = Field(description="That nothing matches the question; else empty.")
+    warnings: list[str]
+    answer: "AnswerRecord | None" = Field(description="Its times are on the timeline of all videos, one after another.")
+
+
 class SearchQuery(RequestModel):
     """What to search for: a text, or frames like that of a video at a time; and in which videos."""
 
     text: BoundedText = ""
     like: str | None = Field(default=None, max_length=64, description="The video whose frame to look for, by its id.")
     at_s: Annotated[float, Field(ge=0, lt=1e7)] = 0.0
-    video: str | None = Field(default=None, max_length=64, description="Search only the video with this id.")
+    video: Annotated[VideoIds, Field(description="Search only these videos; by default all.")] = []
     limit: Annotated[int, Field(ge=1, le=MAX_MOMENTS)] = 24
     by: SearchBy = Field(default="both", description="By frames, by timestamped text, or by both.")
 

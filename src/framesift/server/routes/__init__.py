@@ -31,11 +31,11 @@ async def wait_for(future: "Future[ThreadResult]") -> ThreadResult:
 
 
 async def run_in_thread(
-    request: Request, video: LibraryVideo, work: Callable[[StopEvent], ThreadResult]
+    request: Request, work: Callable[[StopEvent], ThreadResult], *videos: LibraryVideo
 ) -> ThreadResult:
     """Run slow work in its own daemon thread: it neither uses up the thread pool nor delays the shutdown.
 
-    work gets an event that is set when the client closes the connection. Errors name the video as the page does.
+    work gets an event that is set when the client closes the connection. Errors name the videos as the page does.
     """
     future: Future[ThreadResult] = Future()
     abandoned = StopEvent()
@@ -56,7 +56,7 @@ async def run_in_thread(
     try:
         return await wait_for(future)
     except FramesiftError as error:
-        raise type(error)(public_message(error, video)) from error
+        raise type(error)(public_message(error, *videos)) from error
     finally:
         watching.cancel()
 

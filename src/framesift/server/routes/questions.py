@@ -19,7 +19,7 @@ from framesift.readers.prompts import TEXT_MODES
 from framesift.readers.stopping import StopEvent
 from framesift.rendering.reasons import explain
 from framesift.rendering.report.page import ROLE_SENTENCES
-from framesift.server.answering import export_name, frame_url, list_methods
+from framesift.server.answering import answer_record, export_name, frame_url, list_methods
 from framesift.server.models import (
     AnswerRecord,
     AskRequest,
@@ -72,7 +72,7 @@ async def select_frames(
 ) -> SelectionRecord:
     """Select frames for a question: the record of `framesift.select`, the URLs of the frames and the reasons."""
     selected = await run_in_thread(
-        http, video, lambda abandoned: services.answering.select(video, request, [request.method], abandoned)
+        http, lambda abandoned: services.answering.select([video], request, [request.method], abandoned), video
     )
     selection = selected.exhibits[0].selection
     record = selection.to_dict() | {"frames": await run_in_threadpool(frame_links, services, video, selection)}
@@ -93,14 +93,14 @@ def frame_links(services: Services, video: LibraryVideo, selection: Selection) -
 @router.post("/videos/{video}/view", responses=error_responses(404, 409, 503))
 async def view_frames(http: Request, services: ServicesDep, video: VideoDep, request: ViewRequest) -> dict[str, Any]:
     """What the page draws: for each method the frames with their reasons, omitted segments and swaps."""
-    return await run_in_thread(http, video, lambda abandoned: services.answering.view(video, request, abandoned))
+    return await run_in_thread(http, lambda abandoned: services.answering.view(video, request, abandoned), video)
 
 
 @router.post("/videos/{video}/ask", responses=error_responses(404, 409, 501, 502, 503))
 async def ask_reader(http: Request, services: ServicesDep, video: VideoDep, request: AskRequest) -> AnswerRecord:
     """Ask one of this server's readers: the record of `framesift.ask`."""
-    record = await run_in_thread(http, video, lambda abandoned: services.answering.ask(video, request, abandoned))
-    return AnswerRecord.model_validate(record)
+    answer = await run_in_thread(http, lambda abandoned: services.answering.ask([video], request, abandoned), video)
+    return AnswerRecord.model_validate(answer_record(answer))
 
 
 @router.get(
@@ -147,7 +147,7 @@ async def _send_written(
             shutil.rmtree(folder, ignore_errors=True)
             raise
 
-    file = await run_in_thread(http, video, write_or_remove)
+    file = await run_in_thread(http, write_or_remove, video)
     return FileResponse(
         file,
         media_type=media_type,

@@ -17,7 +17,7 @@ function chips(times, frames, onPlay) {
   });
 }
 
-function answerText(answer, hasOptions, onTime) {
+export function answerText(answer, hasOptions, onTime) {
   if (answer.parsed && answer.letter)
     return [el("span", { className: "letter" }, answer.letter), el("span", { dir: "auto" }, answer.text)];
   if (answer.parsed) return [el("div", { className: "md" }, markdown(answer.text, el, onTime))];
@@ -28,18 +28,12 @@ function answerText(answer, hasOptions, onTime) {
   return [el("span", { dir: "auto" }, hasOptions ? message : reply || message)];
 }
 
-/** An answer as Markdown, with its question; its times lead to the moments of the video. */
-function asMarkdown(answer, question, video) {
-  const text =
-    answer.parsed && answer.letter ? `${answer.letter}: ${answer.text}` : answer.parsed ? answer.text : answer.raw;
-  const urlOf = (time_s) => momentUrl(video, time_s);
-  const cited = answer.cited_s.map((time_s) => `[${clock(time_s)}](${urlOf(time_s)})`);
-  const parts = [
-    `**${question}**`,
-    linkTimes(text.trim(), urlOf),
-    cited.length ? `Frames cited: ${cited.join(", ")}` : "",
-  ];
-  return parts.filter(Boolean).join("\n\n");
+/** An answer as Markdown, with its question and links to the frames cited. urlOf(time_s): where its times lead. */
+export function asMarkdown(question, answer, cited, urlOf) {
+  const { letter, parsed, raw } = answer;
+  const text = (parsed && letter ? `${letter}: ${answer.text}` : parsed ? answer.text : raw).trim();
+  const parts = [`**${question}**`, urlOf ? linkTimes(text, urlOf) : text];
+  return [...parts, ...(cited.length ? [`Frames cited: ${cited.join(", ")}`] : [])].join("\n\n");
 }
 
 /** Read a response of one JSON object per line, and call onLine with each. */
@@ -241,6 +235,8 @@ export class Answers {
           chips(answer.cited_s, lane?.frames ?? [], this.onPlay),
         )
       : "";
+    const urlOf = (time_s) => momentUrl(this.video, time_s);
+    const links = (times) => times.map((time_s) => `[${clock(time_s)}](${urlOf(time_s)})`);
     const hasOptions = (this.view?.options.length ?? 0) > 0;
     const text = answer
       ? el("div", { className: "answer-text" }, answerText(answer, hasOptions, onTime))
@@ -259,7 +255,7 @@ export class Answers {
         this.removeButton(kept),
         answer
           ? copyButton("Copy", "Copy this answer as Markdown", () =>
-              asMarkdown(answer, this.kept.request.question, this.video),
+              asMarkdown(this.kept.request.question, answer, links(answer.cited_s), urlOf),
             )
           : "",
         this.unfoldButton(kept),

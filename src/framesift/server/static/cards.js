@@ -43,7 +43,7 @@ function alternative(one, onPlay) {
 }
 
 function reasons(frame, also, onPlay) {
-  const summary = () => el("summary", { "aria-label": `Why this frame: ${frame.number}` }, "Why this frame");
+  const summary = () => el("summary", { "aria-label": `Why? Frame ${frame.number}` }, "Why?");
   // Filled when opened, so that the alternatives are only fetched then.
   const ontoggle = ({ target }) => {
     const why = frame.why.map((sentence) => el("li", { dir: "auto" }, sentence));
@@ -62,20 +62,20 @@ function reasons(frame, also, onPlay) {
   return el("details", { className: "reasons", ontoggle }, summary());
 }
 
-/** What can be done with a selected frame: onEdit(time_s, isRemoved) pins or unpins it, or removes it. */
-function actions(frame, { video, pinned_s, onLike, onEdit }) {
-  const { time_s } = frame;
-  const pin = pinned_s.includes(time_s) ? "Unpin" : "Pin";
+/** Buttons that pin or unpin a frame, or remove it: onEdit(time_s, isRemoved). */
+function editButtons({ time_s }, { pinned_s, onEdit }) {
+  const isPinned = pinned_s.includes(time_s);
   const at = `the frame at ${clock(time_s)}`;
   return [
-    linkButton(pin, `${pin} ${at}`, () => onEdit(time_s, false)),
+    linkButton(isPinned ? "Pinned" : "Pin", `Pin ${at}`, () => onEdit(time_s, false), {
+      "aria-pressed": String(isPinned),
+    }),
     linkButton("Remove", `Remove ${at}`, () => onEdit(time_s, true)),
-    ...momentActions(video, frame, onLike),
   ];
 }
 
 function card(frame, also, options) {
-  const { textMode, onPlay, pinned_s } = options;
+  const { video, textMode, onPlay, onLike } = options;
   const name = `frame ${frame.number}, ${roleName(frame.role)}${frame.damaged ? ", damaged" : ""}`;
   // Text that is on the frame is not repeated below it.
   const isQuoted = frame.role === "ground"; // by its reason
@@ -100,14 +100,14 @@ function card(frame, also, options) {
         el("span", { className: "number" }, String(frame.number)),
         el("span", { className: "time" }, clock(frame.time_s)),
         frame.damaged ? el("span", { className: "damaged" }, "damaged") : "",
-        pinned_s.includes(frame.time_s) ? el("span", { className: "number" }, "pinned") : "",
         rolePill(frame.role),
       ),
       text ? el("span", { className: "event-text", dir: "auto" }, text) : "",
       el("span", { className: "reason", dir: "auto" }, frame.why[0] ?? ""),
       also ? el("span", { className: "also" }, `also selected by ${also}`) : "",
     ),
-    el("p", { className: "actions" }, actions(frame, options)),
+    el("p", { className: "actions" }, momentActions(video, frame, onLike)),
+    el("p", { className: "actions edits" }, editButtons(frame, options)),
     reasons(frame, also, onPlay),
   );
 }

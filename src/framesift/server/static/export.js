@@ -1,5 +1,15 @@
-// Downloads of the evidence.
+// Downloads of the evidence, and its frames as Markdown.
 import { el, find, request, showMessage } from "./common.js";
+import { momentUrl } from "./moments.js";
+import { clock } from "./shared.js";
+
+/** The question and, by method, the frames by time with their reasons, each a link to its moment. */
+export function framesMarkdown(video, question, lanes) {
+  const rows = ({ frames }) =>
+    frames.map(({ time_s, why }) => `- [${clock(time_s)}](${momentUrl(video, time_s)}) ${why[0] ?? ""}`).join("\n");
+  const parts = lanes.flatMap((lane) => (lanes.length > 1 ? [`${lane.method}:`, rows(lane)] : [rows(lane)]));
+  return [`**${question}**`, ...parts].join("\n\n");
+}
 
 /** Download the format of a button for the question shown. */
 export async function download(button, id, shownRequest) {

@@ -20,7 +20,7 @@ import {
 } from "./common.js";
 import { setUpHelp } from "./help.js";
 import { isOpen, jobRow, progressText } from "./jobs.js";
-import { searchImage, setUpSearch } from "./search.js";
+import { checkMarks, markBox, searchImage, setUpSearch } from "./search.js";
 import { lengthText } from "./shared.js";
 import { watchJobs } from "./stream.js";
 
@@ -84,6 +84,7 @@ function card(video) {
       el("h3", { title: video.name }, title),
       el("p", { className: "fine" }, facts, " ", video.uploaded ? removeButton(video) : ""),
       stateOf(video),
+      video.indexed && library.videos.length > 1 ? markBox(video) : "",
     ),
   );
 }
@@ -127,6 +128,7 @@ function draw() {
   find("list-tools").hidden = library.videos.length < 2;
   find("index-all").hidden = !notIndexed().length;
   find("search-box").hidden = !library.videos.some((video) => video.indexed);
+  checkMarks(library.videos);
   const isListed = library.videos.some((video) => video.id === sampleJob?.video);
   const isPending = sampleJob && !isListed && ["running", "waiting", "failed"].includes(sampleJob.state);
   if (isPending) cards.unshift(sampleCard(sampleJob));
@@ -309,10 +311,10 @@ addEventListener("drop", (event) => {
   if (files.length && !searchImage(files)) uploadAll(files);
 });
 
-refresh();
 get("/api/choices").then((choices) => {
+  setUpSearch(choices);
+  refresh();
   endings = choices.subtitle_endings;
   find("file").accept += `,${endings.join()}`;
 }, onLost);
-setUpSearch();
 setUpHelp("library");

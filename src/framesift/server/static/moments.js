@@ -1,5 +1,5 @@
-// Moments found by a search, on both pages: stretches, grouped by video; a slider hides weak ones.
-import { counted, el, find, get, linkButton, redraw, request } from "./common.js";
+// Moments found by a search or selected for a question, on both pages: stretches, grouped by video; a slider hides weak ones.
+import { counted, el, find, get, linkButton, post, redraw, request } from "./common.js";
 import { clock } from "./shared.js";
 
 const FEW = 6; // shown at first, so that what is below stays in view
@@ -44,53 +44,94 @@ export function momentActions(video, { time_s, start_s, end_s }, onLike) {
   ];
 }
 
+/** What is found for a query, under `frames`; the reply to a question has more. */
+async function load({ ask, file, ...fields }, reader, signal) {
+  if (ask) {
+    const reply = await post("/api/ask", { question: ask, videos: fields.video, reader }, { signal });
+    return { ...reply, frames: reply.frames.sort((a, b) => b.strength - a.strength) };
+  }
+  const parameters = Object.entries(fields).flatMap(([name, values]) => [values].flat().map((value) => [name, value]));
+  const url = `/api/search?${new URLSearchParams(parameters)}`;
+  const found = file
+    ? await (await request(url, { method: "POST", body: file, signal })).json()
+    : await get(url, { signal });
+  const isItself = ({ video, start_s, end_s }) =>
+    video === fields.like && start_s <= fields.at_s && fields.at_s <= end_s;
+  return { frames: found.filter((one) => !isItself(one)) };
+}
+
 export class Moments {
-  /** own: the video of the page, whose moments onPlay(time_s, url) plays; onShown(query) is told what is shown, or null. */
-  constructor({ own = "", onPlay, onShown = () => {} } = {}) {
-    Object.assign(this, { own, onPlay, onShown, query: null });
+  /**
+   * own: the video of the page, whose moments onPlay(time_s, url) plays; onShown(query) is told what is shown, or null;
+   * drawAnswer(reply, asked) draws what is above the frames of a question, `asked` the reader that is waited for.
+   */
+  constructor({ own = "", onPlay, onShown = () => {}, drawAnswer } = {}) {
+    Object.assign(this, { own, onPlay, onShown, drawAnswer, query: null });
+    this.marked = new Set(); // the videos to search in; all without any
+    find("search-image").addEventListener("change", ({ target }) => {
+      this.searchImage([...target.files]);
+      target.value = ""; // so that the same file can be chosen again
+    });
   }
 
-  /** Search for a query: {text, by}, {like: video, at_s}, or {file}; `video`: only in this one. */
+  get scope() {
+    return this.own ? [this.own] : [...this.marked];
+  }
+
+  /** Search for a query: {text, by}, {like: video, at_s}, {file} or {ask: question}; `video`: only in these. */
   async search(query, isFinal = false) {
-    this.running?.abort();
-    this.running = new AbortController();
-    const isNew = query?.like !== this.query?.like || query?.at_s !== this.query?.at_s || !query?.like;
-    Object.assign(this, { query, found: null, problem: "", all: false });
-    if (isNew) this.least = query?.text ? 0 : 10;
+    const isNew = !query?.like || query.like !== this.query?.like || query.at_s !== this.query?.at_s;
+    Object.assign(this, { query, reply: null, all: false });
+    if (isNew) this.least = query?.like || query?.file ? 10 : 0;
     this.onShown(query);
+    await this.run();
+    if (query && isFinal && query === this.query) find("found").scrollIntoView({ block: "nearest" });
+  }
+
+  /** Load what the query asks for, with a reader its answer. */
+  async run(reader = "") {
+    this.running?.abort();
+    const running = new AbortController();
+    Object.assign(this, { running, problem: "", asked: reader });
     this.draw();
-    if (!query) return;
-    const { file, ...fields } = query;
-    const { signal } = this.running;
-    const url = `/api/search?${new URLSearchParams(Object.entries(fields).filter(([, value]) => value !== ""))}`;
+    if (!this.query) return;
     try {
-      const found = file
-        ? await (await request(url, { method: "POST", body: file, signal })).json()
-        : await get(url, { signal });
-      const isItself = (one) => one.video === query.like && one.start_s <= query.at_s && query.at_s <= one.end_s;
-      this.found = query.like ? found.filter((one) => !isItself(one)) : found;
+      this.reply = await load(this.query, reader, running.signal);
     } catch (error) {
       if (error.name === "AbortError") return;
       this.problem = error.message;
     }
+    this.asked = "";
     this.draw();
-    if (isFinal) find("found").scrollIntoView({ block: "nearest" });
   }
 
-  like(video, at_s, within = this.own) {
-    this.search({ like: video, at_s: Number(at_s), video: within }, true);
+  /** Search for an image if the files are one; whether they are. */
+  searchImage(files) {
+    const isImage = files.length === 1 && files[0].type.startsWith("image/");
+    if (isImage) this.search({ file: files[0], video: this.scope }, true);
+    return isImage;
+  }
+
+  like(video, at_s) {
+    this.search({ like: video, at_s: Number(at_s), video: this.scope }, true);
     find("search-status").focus({ preventScroll: true });
   }
 
-  /** What is found, in words; best: how many are shown. */
+  /** What is found, in words; count: how many are shown. */
   status(count) {
-    const { query, found, problem } = this;
+    const { query, problem } = this;
+    const found = this.reply?.frames;
     const source = query.file
       ? ` like ${query.file.name}`
       : query.like
         ? ` like the frame at ${clock(query.at_s)}`
         : "";
     if (problem) return problem;
+    if (query.ask) {
+      if (!found) return "Selecting frames …";
+      const videos = new Set(found.map(({ video }) => video));
+      return `${counted(count, "frame")} of ${counted(videos.size, "video")}, strongest first`;
+    }
     if (!found) return `Searching for moments${source} …`;
     if (!found.length && !source) return "Nothing was found: no indexed video has such text or frames.";
     const hidden = found.length - count;
@@ -104,9 +145,11 @@ export class Moments {
       event.preventDefault();
       this.onPlay(one.time_s, one.image);
     };
-    const span = one.end_s - one.start_s < 1 ? clock(one.time_s) : `${clock(one.start_s)} – ${clock(one.end_s)}`;
+    const span =
+      one.why || one.end_s - one.start_s < 1 ? clock(one.time_s) : `${clock(one.start_s)} – ${clock(one.end_s)}`;
     const image = el("img", { src: one.image, alt: "", loading: "lazy", onerror: ({ target }) => target.remove() });
     const like = (video, time_s) => this.like(video, time_s);
+    const said = one.why?.[0] ?? (one.event && `\u201c${one.event.text}\u201d`);
     const title = el("a", { href, onclick: one.video === this.own ? play : null }, span);
     return el(
       "li",
@@ -115,24 +158,26 @@ export class Moments {
       el(
         "div",
         { className: "about" },
-        el("h4", {}, title, one.stands_out ? "" : el("span", { className: "fine" }, " · weak match")),
-        one.event ? el("p", { className: "fine quote", dir: "auto" }, `\u201c${one.event.text}\u201d`) : "",
+        el("h4", {}, title, one.why || one.stands_out ? "" : el("span", { className: "fine" }, " · weak match")),
+        said ? el("p", { className: "fine quote", dir: "auto" }, said) : "",
         el("p", { className: "actions" }, momentActions(one.video, one, like)),
       ),
     );
   }
 
-  /** The slider, and for a frame where to search. */
+  /** The slider, and for a frame or an image where to search. */
   controls() {
     const { query } = this;
-    const scopes = [
-      ["", "all videos"],
-      [query.like, query.like === this.own ? "this video" : "the frame's video"],
-    ];
+    const one = this.own || query.like;
+    const scopes = [["all videos", []]];
+    if (one) scopes.push([one === this.own ? "this video" : "the frame's video", [one]]);
+    if (this.marked.size) scopes.push(["the marked videos", [...this.marked]]);
     const where = el(
       "select",
-      { value: query.video ?? "", onchange: ({ target }) => this.search({ ...query, video: target.value }) },
-      scopes.map(([value, label]) => el("option", { value, selected: value === (query.video ?? "") }, label)),
+      { onchange: ({ target }) => this.search({ ...query, video: scopes[target.value][1] }) },
+      scopes.map(([label, videos], value) =>
+        el("option", { value, selected: String(videos) === String(query.video) }, label),
+      ),
     );
     const slide = ({ target }) => {
       this.least = Number(target.value);
@@ -143,7 +188,7 @@ export class Moments {
     return el(
       "div",
       { className: "row tight controls-line" },
-      query.like ? el("label", { className: "order fine" }, "In ", where) : "",
+      scopes.length > 1 && !query.text ? el("label", { className: "order fine" }, "In ", where) : "",
       el("label", { className: "order fine" }, "Hide weak ones ", slider),
     );
   }
@@ -151,13 +196,15 @@ export class Moments {
   draw() {
     find("found").hidden = !this.query;
     if (!this.query) return redraw(find("found"));
-    const found = this.found ?? [];
+    const { query, reply } = this;
+    const found = reply?.frames ?? [];
     const shown = found.filter((one) => 100 * one.strength >= this.least);
     const groups = Map.groupBy(this.all ? shown : shown.slice(0, FEW), (one) => one.video);
-    const isWeak = this.found && !found.some(({ stands_out }) => stands_out);
-    const note = this.query.text
-      ? "Nothing here matches well: the frames and the text score no higher than for unrelated questions."
-      : "No other frame looks much like it.";
+    const isWeak = reply && (query.ask ? reply.note : !found.some(({ stands_out }) => stands_out));
+    const note =
+      query.text || query.ask
+        ? "Nothing here matches well: the frames and the text score no higher than for unrelated questions."
+        : "No other frame looks much like it.";
     const toggle = () => {
       this.all = !this.all;
       this.draw();
@@ -171,8 +218,8 @@ export class Moments {
         el("p", { id: "search-status", className: "fine", role: "status", tabIndex: -1 }, this.status(shown.length)),
         linkButton("Close", "Close the search", () => this.close(), { id: "close-search" }),
       ),
-      found.length ? this.controls() : "",
-      isWeak && (found.length || !this.query.text) ? el("p", { id: "search-note", className: "no-match" }, note) : "",
+      query.ask ? this.drawAnswer(reply, this.asked) : found.length ? this.controls() : "",
+      isWeak && (found.length || !query.text) ? el("p", { id: "search-note", className: "no-match" }, note) : "",
       el(
         "ul",
         { id: "moments" },

@@ -1,7 +1,7 @@
 // The readers of the server: choosing one, adding an OpenAI-type server with its key, testing and removing it.
 import { el, find, linkButton, post, redraw, request, showMessage } from "./common.js";
 
-const WEAKEST = "similarity";
+export const WEAKEST = "similarity";
 
 /** Whether a model can answer, and not only the comparison of vectors. */
 export const hasModel = () => [...find("reader").options].some(({ value }) => value !== WEAKEST);

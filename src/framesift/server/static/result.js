@@ -40,7 +40,7 @@ function summaryOf({ lanes, curve, window }) {
 }
 
 /** The warnings about the video, folded to one line so that the frames stay in view; "" without any. */
-function foldedWarnings(warnings) {
+export function foldedWarnings(warnings) {
   if (!warnings.length) return "";
   const title = warnings.length === 1 ? "Warning" : `${warnings.length} warnings`;
   const items = warnings.map((warning) => el("li", { dir: "auto" }, warning));

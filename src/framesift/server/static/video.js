@@ -3,12 +3,12 @@ import { Answers, keepQuestion } from "./answer.js";
 import { drawLanes, highlightCard } from "./cards.js";
 import { Chapters } from "./chapters.js";
 import { el, find, get, post, showMessage, UNREACHABLE } from "./common.js";
-import { download } from "./export.js";
+import { download, framesMarkdown } from "./export.js";
 import { setUpHelp } from "./help.js";
 import { QuestionHistory } from "./history.js";
 import { isOpen, progressText } from "./jobs.js";
 import { setUpKeys } from "./keys.js";
-import { Moments } from "./moments.js";
+import { copyButton, Moments } from "./moments.js";
 import { Player } from "./player.js";
 import { hasModel, setUpReaders } from "./readers.js";
 import { drawAroundFrames, lanesOf, openLegend, scrollToResult } from "./result.js";
@@ -93,7 +93,8 @@ async function uploadSubtitles(files) {
 addEventListener("dragover", (event) => event.preventDefault());
 addEventListener("drop", (event) => {
   event.preventDefault();
-  if (event.dataTransfer?.files.length) uploadSubtitles([...event.dataTransfer.files]);
+  const files = [...(event.dataTransfer?.files ?? [])];
+  if (files.length && !moments.searchImage(files)) uploadSubtitles(files);
 });
 
 async function act(work) {
@@ -385,6 +386,9 @@ find("reader-form").addEventListener("submit", (event) => {
 
 for (const button of find("exports").querySelectorAll("button"))
   button.addEventListener("click", () => download(button, id, { ...shownRequest, kept: answers.kept?.id }));
+
+const framesCopied = () => framesMarkdown(id, shownRequest.question, view.lanes);
+find("exports").append(copyButton("Copy", "Copy the frames as Markdown with links", framesCopied));
 
 // ---- start
 
