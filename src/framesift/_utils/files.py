@@ -19,6 +19,8 @@ from typing import NamedTuple
 
 from framesift.errors import FramesiftError, InputError, OutputError
 
+StrPath = str | os.PathLike[str]
+
 _PREFIX = ".tmp-"
 # With the machine and the process that made it.
 _TEMPORARY = re.compile(r"\.tmp-framesift-([0-9a-f]{8})-([0-9]{1,8})-[0-9a-f]{8}(?:\..*)?", re.DOTALL)
@@ -38,7 +40,7 @@ class FileIdentity(NamedTuple):
     changed_ns: int
 
     @classmethod
-    def of(cls, path: str | os.PathLike[str]) -> "FileIdentity | None":
+    def of(cls, path: StrPath) -> "FileIdentity | None":
         """The identity of the file at this path; None if there is none."""
         try:
             status = os.stat(path)
@@ -48,7 +50,7 @@ class FileIdentity(NamedTuple):
 
 
 @contextmanager
-def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
+def atomic_path(path: StrPath) -> Iterator[Path]:
     """A temporary path beside `path`, renamed to it when the block succeeds and removed when it fails."""
     target = Path(path)
     temporary = temporary_name(target)
@@ -61,7 +63,7 @@ def atomic_path(path: str | os.PathLike[str]) -> Iterator[Path]:
 
 
 @contextmanager
-def atomic_folder(path: str | os.PathLike[str], *, replace: bool = False) -> Iterator[Path]:
+def atomic_folder(path: StrPath, *, replace: bool = False) -> Iterator[Path]:
     """A temporary folder beside `path`, renamed to it when the block succeeds and removed when it fails.
 
     A folder that exists under that name is replaced, or, without `replace`, raises OSError unless it is empty.
@@ -153,12 +155,12 @@ def is_temporary(path: Path) -> bool:
     return path.name.startswith(_PREFIX)
 
 
-def write_text(path: str | os.PathLike[str], text: str) -> Path:
+def write_text(path: StrPath, text: str) -> Path:
     """Write a UTF-8 text file atomically."""
     return write_bytes(path, text.encode("utf-8"))
 
 
-def write_bytes(path: str | os.PathLike[str], data: bytes) -> Path:
+def write_bytes(path: StrPath, data: bytes) -> Path:
     """Write a file atomically."""
     with atomic_path(path) as temporary:
         temporary.write_bytes(data)
@@ -173,7 +175,7 @@ def link_or_copy(source: Path, target: Path) -> None:
         shutil.copyfile(source, target)
 
 
-def output_error(path: str | os.PathLike[str], error: OSError, remedy: str = "") -> FramesiftError:
+def output_error(path: StrPath, error: OSError, remedy: str = "") -> FramesiftError:
     """The error to raise when `path` can't be written."""
     text = f"{os.fspath(path)} can't be written ({error.strerror or error})"
     if error.errno in DISK_ERRORS:

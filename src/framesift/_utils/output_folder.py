@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from framesift._utils.files import is_temporary, no_empty_folders, output_error, remove_stale, temporary_name
+from framesift._utils.files import StrPath, is_temporary, no_empty_folders, output_error, remove_stale, temporary_name
 from framesift._utils.json import load_json
 from framesift._utils.records import FilePath, read_record
 from framesift.errors import InputError
@@ -29,7 +29,7 @@ class OutputList:
 
 
 @contextlib.contextmanager
-def output_folder(path: str | os.PathLike[str], *, keep: bool = False) -> Iterator[Path]:
+def output_folder(path: StrPath, *, keep: bool = False) -> Iterator[Path]:
     """A temporary folder whose files are in `path` when the block succeeds; it is removed when the block fails.
 
     keep: add to the files of the earlier run. A new file with the name of one that was not written by this package
@@ -48,7 +48,7 @@ def output_folder(path: str | os.PathLike[str], *, keep: bool = False) -> Iterat
 
 
 @contextlib.contextmanager
-def staging_folder(path: str | os.PathLike[str], parent: Path) -> Iterator[Path]:
+def staging_folder(path: StrPath, parent: Path) -> Iterator[Path]:
     """A temporary folder in `parent`, in which the output `path` is prepared; afterwards it is removed.
 
     OSError becomes the sentence that `path` can't be written. Folders made for it stay only if they are not empty.
@@ -65,7 +65,7 @@ def staging_folder(path: str | os.PathLike[str], parent: Path) -> Iterator[Path]
             shutil.rmtree(stage, ignore_errors=True)
 
 
-def add_file(folder: str | os.PathLike[str], name: str, text: str) -> None:
+def add_file(folder: StrPath, name: str, text: str) -> None:
     """Write a text file to a folder of output, beside the others."""
     with output_folder(folder, keep=True) as new:
         (new / name).write_text(text, encoding="utf-8")

@@ -2,13 +2,13 @@
 
 import hashlib
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from framesift._utils.credentials import public_url
+from framesift._utils.files import StrPath
 from framesift._utils.requirements import require
 from framesift.batch.executors import split_settings
 from framesift.batch.executors.base import Task, TaskEvent, WorkerSpec
@@ -50,7 +50,7 @@ def index(
     *,
     config: PipelineConfig | None = None,
     events: bool = True,
-    manifest: str | os.PathLike[str] | None = None,
+    manifest: StrPath | None = None,
     skip_failed: bool = False,
     **settings: Any,
 ) -> Indexed:

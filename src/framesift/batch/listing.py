@@ -7,12 +7,13 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from framesift._utils.credentials import reject_login
+from framesift._utils.files import StrPath
 from framesift._utils.records import FilePath, first_value, listed, read_field, shown
 from framesift._utils.tables import parquet_rows, parse_rows, read_bytes
 from framesift.errors import InputError
 from framesift.video.files import find_videos
 
-VideoSources = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
+VideoSources = StrPath | Sequence[StrPath]
 LISTS = (".txt", ".list", ".csv", ".tsv", ".jsonl", ".parquet")
 LIST = "a list of videos"
 PATH_COLUMNS = ("path", "video", "video_path", "file", "url", "uri")

@@ -17,7 +17,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from framesift._utils.files import no_empty_folders, output_error
+from framesift._utils.files import StrPath, no_empty_folders, output_error
 from framesift._utils.json import load_json
 from framesift._utils.records import Scalar, read_record, read_value, shown
 from framesift._utils.text import readable
@@ -164,7 +164,7 @@ class Results(NamedTuple):
 class ResultWriter:
     """Appends the rows of one process to a folder; a context manager."""
 
-    def __init__(self, folder: str | os.PathLike[str], run: Run) -> None:
+    def __init__(self, folder: StrPath, run: Run) -> None:
         self.run = run
         self.path = Path(folder) / f"{os.getpid()}-{secrets.token_hex(8)}.jsonl"
         if Path(folder).is_file():
@@ -218,7 +218,7 @@ def new_run(**values: Any) -> Run:
     return Run(**{"id": secrets.token_hex(8), "started_s": time.time(), **values})
 
 
-def read_results(*paths: str | os.PathLike[str]) -> Results:
+def read_results(*paths: StrPath) -> Results:
     """Read the rows of folders or files, one per key, sorted by identity; a truncated line is skipped."""
     rows: dict[str, Result] = {}
     runs = {}
@@ -243,7 +243,7 @@ def read_results(*paths: str | os.PathLike[str]) -> Results:
     return Results(ordered, runs, unreadable)
 
 
-def read_earlier(folder: str | os.PathLike[str]) -> Results:
+def read_earlier(folder: StrPath) -> Results:
     """Read the rows of a folder; none if it does not exist yet."""
     return read_results(folder) if Path(folder).is_dir() else Results([], {})
 
@@ -253,7 +253,7 @@ def _precedence(row: Result) -> tuple[bool, float]:
     return not row.error, row.finished_s
 
 
-def _files(paths: Sequence[str | os.PathLike[str]]) -> list[Path]:
+def _files(paths: Sequence[StrPath]) -> list[Path]:
     files = []
     for name in paths:
         path = Path(name)

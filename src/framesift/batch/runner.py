@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from framesift._utils.files import StrPath
 from framesift._utils.requirements import installed_version
 from framesift.batch.executors import Execution, split_settings
 from framesift.batch.executors.base import Executor, Limits, Task, TaskEvent, WorkerSpec
@@ -57,9 +58,9 @@ class RunSummary:
 
 
 def select(
-    questions: str | os.PathLike[str],
+    questions: StrPath,
     *,
-    results: str | os.PathLike[str],
+    results: StrPath,
     config: PipelineConfig | None = None,
     command: str = "",
     **settings: Any,
@@ -75,9 +76,9 @@ def select(
 
 
 def ask(
-    questions: str | os.PathLike[str],
+    questions: StrPath,
     *,
-    results: str | os.PathLike[str],
+    results: StrPath,
     config: PipelineConfig | None = None,
     command: str = "",
     **settings: Any,
@@ -118,7 +119,7 @@ def run_questions(
     choices: Sequence[SelectionChoice],
     readers: Sequence[ReaderSpec],
     config: PipelineConfig,
-    results: str | os.PathLike[str],
+    results: StrPath,
     execution: Execution,
     *,
     facts: Mapping[str, Any],

@@ -1,7 +1,6 @@
 """The command doctor: a report on the installation and the store."""
 
 import argparse
-import os
 import platform
 import sys
 from importlib.metadata import metadata
@@ -9,6 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from framesift._utils.files import StrPath
 from framesift._utils.requirements import explain_mismatch, installed_version, unmet_requirements
 from framesift._utils.version import __version__
 from framesift.cli.arguments import AddCommand
@@ -34,7 +34,7 @@ def _doctor(args: argparse.Namespace) -> int:
     return 1 if report["decode"]["problem"] else 0
 
 
-def examine(store: str | os.PathLike[str] | None = None) -> dict[str, Any]:
+def examine(store: StrPath | None = None) -> dict[str, Any]:
     """Report what is installed, what is missing and how to install it, and which encoder "auto" selects and why."""
     from framesift.encoders import registry as encoders
     from framesift.readers import base as readers

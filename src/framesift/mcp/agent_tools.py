@@ -3,11 +3,11 @@
 import base64
 import functools
 import inspect
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, get_args, get_type_hints
 
+from framesift._utils.files import StrPath
 from framesift.errors import FramesiftError, OptionError
 from framesift.library.downloads import UrlMode
 from framesift.library.session import Call
@@ -20,7 +20,7 @@ ToolOutput = Literal["blocks", "text", "openai-agents"]
 
 
 def agent_tools(
-    *folders: str | os.PathLike[str],
+    *folders: StrPath,
     output: ToolOutput = "blocks",
     config: PipelineConfig | None = None,
     urls: UrlMode = "none",

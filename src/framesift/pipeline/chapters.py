@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from framesift._utils.files import StrPath
 from framesift._utils.text import readable, shortened
 from framesift.pipeline.data import VideoData
 from framesift.pipeline.inputs import Encoders, levels_of
@@ -13,7 +14,7 @@ from framesift.selection.lexical import UNSPACED, WORD, content_terms
 from framesift.store.store import cached_text_vectors
 from framesift.types import Event
 from framesift.types.vectors import Array
-from framesift.video.container import StrPath, open_container
+from framesift.video.container import open_container
 
 MAX_CHAPTERS, MAX_FILE_CHAPTERS = 12, 200
 USUAL_S, MIN_CHAPTER_S = 30.0, 2.0  # of a chapter in a short video

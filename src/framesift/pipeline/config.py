@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from framesift._utils.credentials import check_reader_address
+from framesift._utils.files import StrPath
 from framesift._utils.json import load_json
 from framesift._utils.records import shown
 from framesift._utils.settings import check_count, check_names, check_settings, setting
@@ -230,7 +231,7 @@ class PipelineConfig:
         return cls(**data)
 
     @classmethod
-    def from_file(cls, path: str | os.PathLike[str]) -> "PipelineConfig":
+    def from_file(cls, path: StrPath) -> "PipelineConfig":
         """Read settings from a .json, .yaml or .yml file."""
         return cls(**read_settings(path))
 
@@ -259,7 +260,7 @@ class PipelineConfig:
         return self.replace(method=method, visual_demand=demand, **changes)
 
 
-def read_settings(path: str | os.PathLike[str]) -> dict[str, Any]:
+def read_settings(path: StrPath) -> dict[str, Any]:
     """The mapping in a JSON or YAML file."""
     import yaml
 

@@ -14,6 +14,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypeGuard, cast, overload
 
+from framesift._utils.files import StrPath
 from framesift._utils.records import shown
 from framesift._utils.templates import render_notebook
 from framesift._utils.text import counted, duration_text, suggestion
@@ -35,7 +36,6 @@ from framesift.types import Answer, Event, Question, Selection, Slot, VideoIndex
 from framesift.types.question import as_questions
 from framesift.types.vectors import Array
 from framesift.types.video import check_events
-from framesift.video.container import StrPath
 from framesift.video.frames import probe
 from framesift.video.given_frames import GivenFrames, are_frames
 

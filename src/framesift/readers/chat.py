@@ -4,10 +4,10 @@ A selection that was interrupted, or that is made again, asks only what has no s
 """
 
 import hashlib
-import os
 from collections.abc import Callable, Sequence
 
 from framesift._utils.credentials import parse_address
+from framesift._utils.files import StrPath
 from framesift.errors import InputError
 from framesift.readers.openai import OpenAIReader
 from framesift.store.store import Store
@@ -25,7 +25,7 @@ class ChatModel:
     def __init__(
         self,
         address: str,
-        store: str | os.PathLike[str] | None,
+        store: StrPath | None,
         *,
         on_reply: Callable[[], object] = lambda: None,
     ) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from framesift._utils.files import StrPath
 from framesift._utils.json import load_json
 from framesift._utils.records import read_field, shown
 from framesift._utils.requirements import require
@@ -173,7 +174,7 @@ class Exhibit(RenderedSelection):
 
     def save(
         self,
-        folder: str | os.PathLike[str],
+        folder: StrPath,
         *,
         force: bool = False,
         with_video: bool = False,
@@ -222,7 +223,7 @@ class Comparison(tuple[Exhibit, ...]):
         """Plain values, a row per frame of each method."""
         return [{"method": found.method, **row} for found in self for row in found.rows()]
 
-    def save(self, folder: str | os.PathLike[str], *, force: bool = False, with_video: bool = False) -> Path:
+    def save(self, folder: StrPath, *, force: bool = False, with_video: bool = False) -> Path:
         """Write one report with a lane for each method; see `Exhibit.save`."""
         from framesift.rendering.export import save
 
@@ -233,7 +234,7 @@ class Comparison(tuple[Exhibit, ...]):
 
 
 def exhibit(
-    video: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    video: StrPath | Sequence[StrPath],
     selection: Selection | Exhibit | None = None,
     size: int | None = None,
     *,

@@ -9,7 +9,7 @@ from typing import Any
 
 from PIL import Image
 
-from framesift._utils.files import link_or_copy
+from framesift._utils.files import StrPath, link_or_copy
 from framesift._utils.json import dump_json
 from framesift._utils.output_folder import (
     is_unused,
@@ -38,7 +38,7 @@ _NAME = re.compile(r"[\w.+-]{1,100}", re.ASCII)  # of a method, as part of a fil
 
 def save(
     exhibits: Sequence[RenderedSelection],
-    folder: str | os.PathLike[str],
+    folder: StrPath,
     *,
     force: bool = False,
     with_video: bool = False,
@@ -97,7 +97,7 @@ def _write_frames(exhibit: RenderedSelection, folder: Path, count: int, progress
     return collect_images(exhibit, on_frame=write, count=count, progress=progress)
 
 
-def check_free(folder: str | os.PathLike[str], *, force: bool, marker: str = REPORT) -> None:
+def check_free(folder: StrPath, *, force: bool, marker: str = REPORT) -> None:
     """Reject a name that is in use, and a folder that can't be written.
 
     With force, an exhibit may be replaced: a directory that lists the file `marker`.

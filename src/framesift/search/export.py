@@ -1,6 +1,5 @@
 """Export the stored vectors of all videos as one Parquet file, which databases and data frames read."""
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -8,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from framesift._utils.credentials import public_url
-from framesift._utils.files import atomic_path, output_error
+from framesift._utils.files import StrPath, atomic_path, output_error
 from framesift._utils.requirements import require
 from framesift._utils.text import readable
 from framesift.encoders.base import Encoder
@@ -25,10 +24,10 @@ _REPEATED = "fingerprint", "video"  # columns with the same text in all rows of 
 
 
 def export(
-    path: str | os.PathLike[str],
+    path: StrPath,
     *,
     encoder: "str | Encoder" = IndexSettings.encoder,
-    store: str | os.PathLike[str] | None = IndexSettings.store,
+    store: StrPath | None = IndexSettings.store,
     force: bool = False,
     progress: Callable[..., Any] | None = None,
 ) -> int:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path, PurePath
 from typing import Any
 
-from framesift._utils.files import output_error, write_text
+from framesift._utils.files import StrPath, output_error, write_text
 from framesift._utils.templates import csp_hash, read_asset, render_template
 from framesift._utils.text import printable
 from framesift.errors import FramesiftError, InputError
@@ -18,7 +18,7 @@ TITLE_END = b"framesift search</title>"  # of the page's template
 HEAD_BYTES = 1 << 16
 
 
-def check_report_path(path: str | os.PathLike[str]) -> None:
+def check_report_path(path: StrPath) -> None:
     """Reject a file that exists, unless it is a search report, which may be replaced."""
     try:
         with open(path, "rb") as file:
@@ -31,7 +31,7 @@ def check_report_path(path: str | os.PathLike[str]) -> None:
         raise InputError(f"{os.fspath(path)} exists and is not a search report; choose another name")
 
 
-def write_report(text: str, hits: Sequence[Hit], path: str | os.PathLike[str]) -> Path:
+def write_report(text: str, hits: Sequence[Hit], path: StrPath) -> Path:
     """Write the page atomically; of existing files, only a search report is replaced.
 
     A hit whose video file no longer exists is shown without a thumbnail.

@@ -10,7 +10,6 @@ video would be a chance for a text that matches nothing.
 import hashlib
 import json
 import logging
-import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
@@ -22,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 
 from framesift._utils.credentials import public_url
-from framesift._utils.files import write_text
+from framesift._utils.files import StrPath, write_text
 from framesift._utils.json import check_digest, load_json, with_digest
 from framesift._utils.machine import usable_cores
 from framesift._utils.records import read_value
@@ -101,7 +100,7 @@ def search(
     limit: int = 10,
     by: SearchBy = "both",
     encoder: "str | Encoder" = IndexSettings.encoder,
-    store: str | os.PathLike[str] | None = IndexSettings.store,
+    store: StrPath | None = IndexSettings.store,
     window_s: float = WINDOW_S,
     videos: Collection[str] | None = None,
     engine: SearchEngine = "exact",

@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TypeVar
 
-from framesift._utils.files import FileIdentity
+from framesift._utils.files import FileIdentity, StrPath
 from framesift._utils.records import shown
 from framesift.errors import FramesiftError, InputError
 from framesift.video.container import check_file
@@ -24,7 +24,7 @@ Computed = TypeVar("Computed")
 log = logging.getLogger(__name__)
 
 
-def fingerprint(path: str | os.PathLike[str]) -> str:
+def fingerprint(path: StrPath) -> str:
     """32 hex digits that identify the content of a file."""
     try:
         with Path(path).open("rb") as file:
@@ -39,7 +39,7 @@ def fingerprint(path: str | os.PathLike[str]) -> str:
     return digest.hexdigest()
 
 
-def _unreadable(path: str | os.PathLike[str], error: OSError) -> InputError:
+def _unreadable(path: StrPath, error: OSError) -> InputError:
     return InputError(f"{path} can't be read ({error.strerror or error}); expected a video file")
 
 
@@ -79,7 +79,7 @@ class WatchedFile:
 
 
 @contextmanager
-def watch(path: str | os.PathLike[str]) -> Iterator[WatchedFile]:
+def watch(path: StrPath) -> Iterator[WatchedFile]:
     """Watch a file inside the block; an error that is raised after it has changed becomes FileChanged."""
     name = check_file(path)
     try:
@@ -96,7 +96,7 @@ def watch(path: str | os.PathLike[str]) -> Iterator[WatchedFile]:
 
 
 def read_watched(
-    path: str | os.PathLike[str],
+    path: StrPath,
     compute: Callable[[WatchedFile], Computed],
 ) -> Computed:
     """Compute something from a file; once more if the file changes meanwhile, and InputError if it does so again.

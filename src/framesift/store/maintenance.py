@@ -1,11 +1,11 @@
 """Maintenance: listing and pruning the store."""
 
-import os
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from framesift._utils.files import StrPath
 from framesift._utils.text import counted
 from framesift.store.fingerprint import fingerprint
 from framesift.store.store import Store, StoreEntry
@@ -43,7 +43,7 @@ def index_count(entries: Sequence[StoreEntry]) -> int:
     return sum(entry.manifest.get("kind") == "index" for entry in entries)
 
 
-def video_warnings(store: Store, video: str | os.PathLike[str]) -> tuple[str, ...]:
+def video_warnings(store: Store, video: StrPath) -> tuple[str, ...]:
     """The warnings of the video's index that was used last; without one, those about its container."""
     indexes = [entry for entry in store.entries(fingerprint(video)) if entry.manifest.get("kind") == "index"]
     if indexes:

@@ -27,7 +27,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from framesift._utils.files import atomic_folder, is_temporary, output_error, write_bytes
+from framesift._utils.files import StrPath, atomic_folder, is_temporary, output_error, write_bytes
 from framesift._utils.json import check_digest, load_json, with_digest
 from framesift._utils.locks import file_lock
 from framesift._utils.records import read_record, read_value
@@ -155,7 +155,7 @@ class Store:
     stored_only: `load_or_compute` computes nothing and raises NotStored.
     """
 
-    def __init__(self, root: str | os.PathLike[str] | None = None, *, stored_only: bool = False) -> None:
+    def __init__(self, root: StrPath | None = None, *, stored_only: bool = False) -> None:
         self.root = Path(root) if root is not None else default_store()
         self.stored_only = stored_only
         if self.root.is_file():
@@ -437,7 +437,7 @@ def events_from(payload: bytes) -> list[Event]:
 def cached_text_vectors(
     encoder: TextEncoder,
     texts: Sequence[str],
-    store: str | os.PathLike[str] | None,
+    store: StrPath | None,
     *,
     progress: Progress = ignore_progress,
 ) -> Array:

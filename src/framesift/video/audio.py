@@ -15,13 +15,13 @@ import av.container
 import av.error
 import numpy as np
 
+from framesift._utils.files import StrPath
 from framesift.errors import InputError
 from framesift.types.vectors import Array
 from framesift.video.clock import ClockShifts
 from framesift.video.container import (
     DISCONTINUOUS,
     MICROSECOND,
-    StrPath,
     discard_other_streams,
     open_container,
     players_choice,

@@ -16,11 +16,11 @@ import numpy as np
 from av.container import OutputContainer
 from av.subtitles.subtitle import SubtitleSet
 
-from framesift._utils.files import DISK_ERRORS
+from framesift._utils.files import DISK_ERRORS, StrPath
 from framesift.errors import InputError
 from framesift.types import Event
 from framesift.video.audio import AudioTrack, open_audio
-from framesift.video.container import StrPath, check_file, open_video, read_packets
+from framesift.video.container import check_file, open_video, read_packets
 from framesift.video.decoding import INDEXED, DecodePlan, PacketReader
 from framesift.video.parallel import decode_images
 from framesift.video.timeline import Timeline, read_timeline

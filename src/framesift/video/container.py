@@ -19,11 +19,11 @@ import av.video.stream
 from av.codec.hwaccel import HWAccel
 from av.stream import Discard, Disposition, Stream
 
+from framesift._utils.files import StrPath
 from framesift._utils.machine import usable_cores
 from framesift.errors import InputError
 from framesift.video.files import check_path
 
-StrPath = str | os.PathLike[str]
 if TYPE_CHECKING:
     VideoPacket = av.Packet[av.VideoStream]
 else:

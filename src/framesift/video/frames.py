@@ -17,13 +17,14 @@ import av.error
 import numpy as np
 from av.subtitles.stream import SubtitleStream
 
+from framesift._utils.files import StrPath
 from framesift._utils.records import shown
 from framesift.errors import InputError, OptionError
 from framesift.types import SubtitleTrack, VideoInfo
 from framesift.types.vectors import Array
 from framesift.video.clock import LONGEST_GAP_S
 from framesift.video.colour import read_orientation, square_pixel_size
-from framesift.video.container import OpenedVideo, StrPath, check_file, open_video, read_packets, tag
+from framesift.video.container import OpenedVideo, check_file, open_video, read_packets, tag
 from framesift.video.cuda import CudaDecoder
 from framesift.video.decoding import INDEXED, DecodePlan, decode_packet
 from framesift.video.diagnostics import container_warnings, decoding_warnings

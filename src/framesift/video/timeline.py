@@ -17,7 +17,7 @@ import av
 import av.error
 import numpy as np
 
-from framesift._utils.files import FileIdentity
+from framesift._utils.files import FileIdentity, StrPath
 from framesift.errors import InputError
 from framesift.types.vectors import Array
 from framesift.video.bitstream import ZEROS, PacketParser
@@ -26,7 +26,6 @@ from framesift.video.container import (
     EXPECTED,
     MICROSECOND,
     OpenedVideo,
-    StrPath,
     VideoPacket,
     check_file,
     open_video,
