@@ -10,7 +10,7 @@ _is_stopped: ContextVar[Callable[[], bool]] = ContextVar("is_stopped", default=l
 class Progress(Protocol):
     """Called with the stage's name, the units done and about how many there will be."""
 
-    def __call__(self, stage: str, done: float, total: float, /) -> None: ...
+    def __call__(self, stage: str, done: float, total: float, /) -> object: ...
 
 
 class Stopped(BaseException):

@@ -27,7 +27,7 @@ def lock_open_file(file: int) -> None:
 
 
 @contextmanager
-def file_lock(path: Path, wait: Callable[[], None]) -> Iterator[None]:
+def file_lock(path: Path, wait: Callable[[], object]) -> Iterator[None]:
     """Hold the lock of a file inside the block; the file is created and removed.
 
     wait: called again and again while another process, or another thread, holds the lock; what it raises ends the
@@ -42,7 +42,7 @@ def file_lock(path: Path, wait: Callable[[], None]) -> Iterator[None]:
                 _remove(path, file)
 
 
-def _acquire(path: Path, wait: Callable[[], None]) -> int | None:
+def _acquire(path: Path, wait: Callable[[], object]) -> int | None:
     """The open and locked file at this path; None if there are no locks."""
     while True:
         try:

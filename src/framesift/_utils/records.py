@@ -16,7 +16,7 @@ from functools import cache, partial
 from itertools import islice
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from framesift._utils.text import has_lone_surrogates, printable
+from framesift._utils.text import has_lone_surrogates, printable, shortened
 from framesift.errors import InputError
 
 RecordClass = TypeVar("RecordClass")
@@ -78,7 +78,7 @@ def shown(value: Any) -> str:
     if isinstance(value, int) and value.bit_length() > 256:  # Python rejects printing the longest
         return f"a number of {value.bit_length()} bits"
     text = ascii(value) if isinstance(value, str) and has_lone_surrogates(value) else printable(repr(value))
-    return text if len(text) <= 60 else f"{text[:59]}…"
+    return shortened(text, 60)
 
 
 def listed(names: Iterable[Any]) -> str:

@@ -124,7 +124,7 @@ class Exhibitor:
         return files[0] if files else None
 
     def _record(self, exhibit: "Exhibit", question: Question) -> None:
-        times_s = exhibit.selection.times_s
+        times_s = exhibit.times_s
         log.info("%s: %d frames for %r", exhibit.video.name, len(times_s), question.text[:80])
         if self.record is None:
             return
@@ -133,13 +133,13 @@ class Exhibitor:
             "video": os.fspath(exhibit.video),
             "question": question.text,
             "options": list(question.options),
-            "method": exhibit.selection.method,
+            "method": exhibit.method,
             "budget": config.selection.most,
             "text_mode": config.reading.text_mode,
             "times_s": [float(time_s) for time_s in times_s],
             "frame_numbers": list(exhibit.numbers),
             "texts": [frame.text for frame in exhibit.frames],
-            "warnings": list(exhibit.selection.warnings),
+            "warnings": list(exhibit.warnings),
         }
         with open(self.record, "a", encoding="utf-8") as file:
             file.write(json.dumps(row, ensure_ascii=False) + "\n")

@@ -12,6 +12,7 @@ from framesift._utils.version import __version__
 from framesift.cli import ask, bench, config, corpus, demo, doctor, index, library, mcp, proxy, select, serve
 from framesift.cli.arguments import DIRECTORIES, FILES, Parser, RunCommand, make_command
 from framesift.cli.output import check_output, error_code, prepare_streams
+from framesift.cli.settings import COMMON
 from framesift.cli.signals import raise_on_signals
 from framesift.errors import FramesiftError
 
@@ -29,7 +30,7 @@ def run_command(argv: Sequence[str]) -> int:
     logging.basicConfig(level=logging.WARNING, format="framesift: %(message)s", force=True)
     Parser.words = words = bench.expand_shorthand(argv)
     # stored: whether the command stores each result as soon as it is known, and continues from there
-    args = argparse.Namespace(argv=words, run_command=run_command, stored=False)
+    args = argparse.Namespace(argv=words, run_command=run_command, stored=False, **COMMON)
     try:
         for word in words:
             reject_login(word)

@@ -124,7 +124,7 @@ class ExhibitRun:
         from framesift.rendering.export_formats import LISTS, check_formats
 
         self.args, self.asked = args, questions_from(args)
-        args.format += [CLIPS[args.clips]] if getattr(args, "clips", None) else []
+        args.format += [CLIPS[args.clips]] if args.clips else []
         self.config = _fit_config(args, config_from(args), [row.question for row in self.asked])
         self._rows: dict[str, list[dict[str, Any]]] = {}  # by file
         self._lists = [name for name in LISTS if args.questions and name in args.format]
@@ -181,7 +181,7 @@ class ExhibitRun:
         """Rewrite the files that list all questions so far: exhibits, and those of the formats with a row for each."""
         from framesift.rendering.export_formats import list_file, list_row
 
-        times = exhibit.selection.times_s
+        times = exhibit.times_s
         own = {self.LIST: {"question": row.question.text, "folder": saved_in.name, "times_s": times}}
         own |= {name: list_row(exhibit, row.row, name, f"{saved_in.name}/") for name in self._lists}
         with output_folder(self._out, keep=True) as folder:
@@ -227,11 +227,10 @@ def _print_own_warnings(selection: Selection, known: Sequence[str]) -> None:
 
 def questions_from(args: argparse.Namespace) -> list[QuestionRow]:
     """The question behind the videos or of -q, with the options of -o, or those of the file of --questions."""
-    file = getattr(args, "questions", None)
-    if file is not None:
+    if args.questions is not None:
         if args.question is not None or args.option:
             raise OptionError("both --questions and -q/-o were given; expected one or the other")
-        return read_questions(file)
+        return read_questions(args.questions)
     if args.question is None:
         *videos, last = args.videos
         if not videos or _is_file(last):
@@ -313,7 +312,7 @@ def _out_folder(args: argparse.Namespace) -> Path:
         return Path(args.out)
     args.force = True
     more = f"-and-{len(args.videos) - 1}-more" if len(args.videos) > 1 else ""
-    kind = "exhibits" if getattr(args, "questions", None) else "evidence"
+    kind = "exhibits" if args.questions else "evidence"
     return Path(f"{Path(args.videos[0]).stem}{more}-{kind}")
 
 
@@ -377,7 +376,7 @@ def _compare(args: argparse.Namespace) -> int:
         saved = _save(args, exhibits, out)
     finally:
         if args.json:
-            selections = {exhibit.selection.method: exhibit.to_dict() for exhibit in exhibits}
+            selections = {exhibit.method: exhibit.to_dict() for exhibit in exhibits}
             print_json({"selections": selections, "warnings": known, **_places(saved)})
     return 0
 
@@ -389,7 +388,7 @@ def _largest_gap(exhibit: "Exhibit") -> float:
         spans = [exhibit.basis.window]
     gaps = []
     for start_s, end_s in spans:
-        inside = [time_s for time_s in exhibit.selection.times_s if start_s <= time_s <= end_s]
+        inside = [time_s for time_s in exhibit.times_s if start_s <= time_s <= end_s]
         gaps += [after - before for before, after in itertools.pairwise([start_s, *inside, end_s])]
     return max(gaps)
 

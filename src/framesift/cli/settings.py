@@ -33,6 +33,15 @@ OWNERS = {"options": "method", "reader_options": "reader"}  # whose options thes
 PLAIN = tuple(name for name in DECLARED if name not in OWNERS)  # settings with one value
 INDEX_SETTINGS = tuple(declared.name for declared in fields(IndexSettings) if declared.name != "quick")
 TEXT_SETTINGS = tuple(declared.name for declared in fields(TextSettings))
+# What commands without these arguments have in place of them.
+COMMON: dict[str, Any] = {
+    "defaults": {},
+    "config": None,
+    "set": (),
+    "settable": PLAIN,
+    "clips": None,
+    "questions": None,
+}
 FLAGS = {
     "from_s": ("--from",),
     "to_s": ("--to",),
@@ -82,8 +91,7 @@ def configs_from(args: argparse.Namespace, methods: Sequence[str] = ()) -> dict[
     """The configuration for each method, by default for the one that was chosen."""
     user = user_settings()
     try:
-        own = getattr(args, "defaults", {})
-        return _configs(merged(own, user, environment_settings(), *given_layers(args)), args, methods)
+        return _configs(merged(args.defaults, user, environment_settings(), *given_layers(args)), args, methods)
     except FramesiftError as error:
         name = str(error).partition(" is ")[0]
         if name in user and name not in merged(*given_layers(args)):
@@ -95,19 +103,17 @@ def configs_from(args: argparse.Namespace, methods: Sequence[str] = ()) -> dict[
 
 def given_layers(args: argparse.Namespace) -> list[dict[str, Any]]:
     """The settings of `--config`, those of flags, and those of `--set` without the options."""
-    named = getattr(args, "config", None)
     flags = {name: getattr(args, name) for name in DECLARED if hasattr(args, name)}
-    assigned = [assignment(text) for text in getattr(args, "set", ())]
-    settable = getattr(args, "settable", PLAIN)
-    values = {name: setting_value(name, text) for name, text in assigned if name in settable}
-    return [read_layer(named) if named else {}, flags, values]
+    assigned = map(assignment, args.set)
+    values = {name: setting_value(name, text) for name, text in assigned if name in args.settable}
+    return [read_layer(args.config) if args.config else {}, flags, values]
 
 
 def _configs(values: Mapping[str, Any], args: argparse.Namespace, methods: Sequence[str]) -> dict[str, PipelineConfig]:
-    settable = getattr(args, "settable", PLAIN)
+    settable = args.settable
     chosen = values.get("method", DEFAULT_METHOD)
     names = list(methods) or [chosen]
-    texts = [text for text in getattr(args, "set", ()) if assignment(text)[0] not in settable]
+    texts = [text for text in args.set if assignment(text)[0] not in settable]
     reader = values.get("reader") if "reader" in settable else None
     given, reader_options = sort_options(texts, names if methods or "method" in settable else (), reader, settable)
     options = {name: (values.get("options", {}) if name == chosen else {}) | given.get(name, {}) for name in names}

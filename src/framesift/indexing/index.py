@@ -5,7 +5,7 @@ import os
 import queue
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from importlib.metadata import version
@@ -110,7 +110,7 @@ def index(
     mode: Mode = IndexSettings.mode,
     *,
     times_s: Sequence[float] | Array | None = None,
-    progress: Callable[..., Any] | None = None,
+    progress: Progress | None = None,
     source: str | None = None,
     **settings: Any,
 ) -> VideoIndex:
@@ -149,9 +149,7 @@ def index(
     return build_index(path, chosen, source=source, progress=progress)
 
 
-def index_frames(
-    frames: GivenFrames, settings: IndexSettings, *, progress: Callable[..., Any] | None = None
-) -> VideoIndex:
+def index_frames(frames: GivenFrames, settings: IndexSettings, *, progress: Progress | None = None) -> VideoIndex:
     """Encode frames from elsewhere; nothing is stored."""
     named, report = settings.encoder, as_progress(progress)
     encoder = get_encoder(named, device=settings.device)
@@ -174,7 +172,7 @@ def build_index(
     *,
     source: str | None = None,
     stored_only: bool = False,
-    progress: Callable[..., Any] | None = None,
+    progress: Progress | None = None,
 ) -> VideoIndex:
     """Index a video as `index` does; with stored_only, NotStored in place of decoding."""
     encoder, device = settings.encoder, settings.device

@@ -9,7 +9,7 @@ batch workers and the lmms-eval plug-in call these and hold no copy of them.
 
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, TypeGuard, cast, overload
@@ -24,7 +24,7 @@ from framesift.indexing.index import build_index, index_frames
 from framesift.pipeline.config import RECORDS, PipelineConfig, ReaderSettings
 from framesift.pipeline.data import VideoData, join_videos
 from framesift.pipeline.inputs import Encoders, make_lookups, resolve_options, with_chance
-from framesift.progress import as_progress
+from framesift.progress import Progress, as_progress
 from framesift.readers.base import Reader, check_reader, get_reader, map_in_order, stream_answer
 from framesift.rendering.exhibit import Comparison, Exhibit, events_for, open_exhibit
 from framesift.rendering.rendered_selection import ShownVideo
@@ -51,7 +51,7 @@ def open(
     events: Sequence[Event] | FoundEvents | None = None,
     source: str | None = None,
     stored_only: bool = False,
-    progress: Callable[..., Any] | None = None,
+    progress: Progress | None = None,
     **settings: Any,
 ) -> "Video":
     """Index a video and read its text, once; the next call reads both from the store.
@@ -175,7 +175,7 @@ class Video(VideoData):
         question: Question | str,
         *,
         queries: Array | None = None,
-        progress: Callable[..., Any] | None = None,
+        progress: Progress | None = None,
         **settings: Any,
     ) -> Exhibit:
         """Select the frames for a question, and compare how well they match with what unrelated questions reach.
@@ -198,7 +198,7 @@ class Video(VideoData):
         *,
         queries: Array | None = None,
         windows: Sequence[Window | None] | None = None,
-        progress: Callable[..., Any] | None = None,
+        progress: Progress | None = None,
         **settings: Any,
     ) -> list[Exhibit]:
         """Select the frames for each of several questions, as `select` does for one but without its comparison.
@@ -422,7 +422,7 @@ def select_many(
     events: Sequence[Event] = (),
     event_features: Array | None = None,
     windows: Sequence[Window | None] | None = None,
-    progress: Callable[..., Any] | None = None,
+    progress: Progress | None = None,
     **settings: Any,
 ) -> list[Selection]:
     """Select for each of many questions on one index, with one product for all relevances.
@@ -512,7 +512,7 @@ def _select(
     questions: Sequence[Question | str],
     queries: Array | None,
     windows: Sequence[Window | None] | None,
-    progress: Callable[..., Any] | None,
+    progress: Progress | None,
 ) -> list[Selection]:
     asked = as_questions(questions)
     if not asked:

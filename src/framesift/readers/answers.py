@@ -4,7 +4,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from framesift._utils.text import clock, counted
+from framesift._utils.text import clock, counted, shortened
 from framesift.readers import failures
 from framesift.readers.parsing import FRAME_NUMBER, cited_times, parse_choice, strip_control, strip_thinking
 from framesift.types import Answer, Question
@@ -36,7 +36,7 @@ def answer_about(
     exhibit: "Exhibit", question: Question, reply: str, *, truncated_after: int | None = None, **fields: Any
 ) -> Answer:
     """Parse a reply about an exhibit. truncated_after: the limit of tokens that it reached."""
-    times_s, frames = tuple(exhibit.selection.times_s), tuple(exhibit.numbers)
+    times_s, frames = tuple(exhibit.times_s), tuple(exhibit.numbers)
     answer = answer_from_reply(question, reply, times_s=times_s, frames=frames, **fields)
     # A letter before the truncation is still an answer.
     if truncated_after and not (question.choices and answer.parsed):
@@ -58,8 +58,7 @@ def answer_lines(answer: Answer, question: Question, *, report: str = "") -> lis
     elif answer.choice is not None:
         lines = [f"{answer.letter}. {answer.text}"]
     else:
-        reply = " ".join(strip_control(answer.raw).split())
-        reply = reply if len(reply) <= REPLY_CHARACTERS else reply[: REPLY_CHARACTERS - 1] + "…"
+        reply = shortened(strip_control(answer.raw), REPLY_CHARACTERS)
         lines = [f"no answer: the reply names no single option ({reply!r})"]
     if answer.note:
         lines.append(f"note: {answer.note}")

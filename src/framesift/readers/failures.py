@@ -3,6 +3,8 @@
 import re
 from dataclasses import dataclass
 
+from framesift._utils.text import counted, shortened
+
 MESSAGE_CHARACTERS = 300  # quoted of an error that is not recognised
 
 _LIMIT = re.compile(
@@ -74,7 +76,7 @@ def refuses_video(status: int, message: str) -> bool:
 
 
 def too_many_images(request: RequestInfo, limit: int | None) -> str:
-    accepts = f"accepts {limit} image{'' if limit == 1 else 's'} per request" if limit else "accepts fewer images"
+    accepts = f"accepts {counted(limit, 'image')} per request" if limit else "accepts fewer images"
     remedy = f"--budget {limit}" if limit else "a smaller --budget"
     return (
         f"{request.server} {accepts} and got {request.images}: start vLLM with --limit-mm-per-prompt "
@@ -129,8 +131,7 @@ def truncated(limit: int) -> str:
 
 def quote_message(message: str) -> str:
     """The server's message on one line, shortened, without the images it sends back."""
-    text = " ".join(remove_images(message).split())
-    return text if len(text) <= MESSAGE_CHARACTERS else text[: MESSAGE_CHARACTERS - 1] + "…"
+    return shortened(remove_images(message), MESSAGE_CHARACTERS)
 
 
 def remove_images(message: str) -> str:

@@ -118,7 +118,7 @@ def compose_frames(exhibit: "Exhibit", text_mode: str, *, time_format: TimeForma
 
 
 def _marks(exhibit: "Exhibit", time_format: TimeFormat) -> TimeMarks:
-    times_s = exhibit.selection.times_s
+    times_s = exhibit.times_s
     if not exhibit.several:
         return mark_times(time_format, times_s, exhibit.info.duration_s)
     has_times = time_format != "none"

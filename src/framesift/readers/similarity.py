@@ -41,7 +41,7 @@ class SimilarityReader:
         choices = question.choices
         candidates = [f"{question.text.strip()} {option}" for option in choices.values()] or [question.text.strip()]
         queries = encode_long_texts(model, candidates).astype(np.float64)
-        images = [image for _, image in exhibit.bare_images(exhibit.selection.times_s)]
+        images = [image for _, image in exhibit.bare_images(exhibit.times_s)]
         frames = model.encode_images(images).astype(np.float64)
         to_frames = queries @ frames.T
         scores = _mean_of_largest(to_frames)
@@ -56,7 +56,7 @@ class SimilarityReader:
             choice,
             raw,
             parsed=choice is not None or not choices,
-            times_s=tuple(exhibit.selection.times_s),
+            times_s=tuple(exhibit.times_s),
             seconds=time.perf_counter() - started,
             frames=tuple(exhibit.numbers),
             reader=self.name,
@@ -85,4 +85,4 @@ def _nearest(exhibit: "Exhibit", cosines: Array) -> str:
     index = int(np.argmax(cosines))
     text = event_texts(exhibit)[index]
     quotation = f": “{text}”" if text else ""
-    return f"The frame nearest to the question is at [{exhibit.label(exhibit.selection.times_s[index])}]{quotation}."
+    return f"The frame nearest to the question is at [{exhibit.label(exhibit.times_s[index])}]{quotation}."

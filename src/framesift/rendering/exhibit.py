@@ -2,7 +2,7 @@
 
 import os
 from bisect import bisect_right
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from framesift._utils.settings import check_count
 from framesift._utils.templates import render_notebook
 from framesift._utils.text import counted, printable
 from framesift.errors import InputError
-from framesift.progress import as_progress
+from framesift.progress import Progress, as_progress
 from framesift.rendering.rendered_selection import (
     Overlay,
     RenderedSelection,
@@ -55,31 +55,6 @@ class Exhibit(RenderedSelection):
         found.save("evidence")
         ```
     """
-
-    @property
-    def indices(self) -> list[int]:
-        """The frames' positions among the candidates, ascending."""
-        return self.selection.indices
-
-    @property
-    def times_s(self) -> list[float]:
-        """When the frames are shown, in seconds, ascending."""
-        return self.selection.times_s
-
-    @property
-    def method(self) -> str:
-        """The name of the selector."""
-        return self.selection.method
-
-    @property
-    def trace(self) -> Mapping[str, Any]:
-        """What was decided and why: JSON values."""
-        return self.selection.trace
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What was lost, guessed or odd in the video, its text and this selection."""
-        return self.selection.warnings
 
     def __str__(self) -> str:
         """A line with the time and the reason of each frame; the frames between the matches share the last line."""
@@ -181,7 +156,7 @@ class Exhibit(RenderedSelection):
         formats: Sequence[str] = (),
         row: Mapping[str, Any] | None = None,
         answers: Sequence[Answer] = (),
-        progress: Callable[..., Any] | None = None,
+        progress: Progress | None = None,
     ) -> Path:
         """Write frames/, selection.json, sheet.jpg and report.html: all of them, or none.
 

@@ -58,7 +58,7 @@ def save(
     with output_folder(folder) as directory:
         images, selections = [], {}
         for number, exhibit in enumerate(exhibits, 1):
-            method = exhibit.selection.method
+            method = exhibit.method
             # A method that comes from a file may be any text.
             is_name = _NAME.fullmatch(method) and method.strip(".")
             name = "" if len(exhibits) == 1 else method if is_name else str(number)

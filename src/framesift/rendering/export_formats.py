@@ -29,8 +29,8 @@ def numbers_row(exhibit: RenderedSelection, row: Mapping[str, Any], name: str) -
     question = exhibit.question
     fields = dict(row) if row else {"video": exhibit.video.name}
     if exhibit.several:
-        fields |= {"videos": [exhibit.place(time_s)[0].name for time_s in exhibit.selection.times_s]}
-        fields |= {"video_times_s": [exhibit.place(time_s)[1] for time_s in exhibit.selection.times_s]}
+        fields |= {"videos": [exhibit.place(time_s)[0].name for time_s in exhibit.times_s]}
+        fields |= {"video_times_s": [exhibit.place(time_s)[1] for time_s in exhibit.times_s]}
         fields.pop("video", None)
     if not row and question is not None:
         fields |= {"question": question.text, "options": list(question.options)}
@@ -64,7 +64,7 @@ def dataset_row(exhibit: RenderedSelection, folder: str = "") -> dict[str, Any]:
     return {
         "question": "" if asked is None else asked.text,
         "frames_file_names": files,
-        "times_s": exhibit.selection.times_s,
+        "times_s": exhibit.times_s,
         "reasons": [frame.reason for frame in exhibit.frames],
     }
 

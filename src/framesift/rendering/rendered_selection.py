@@ -1,7 +1,7 @@
 """The frames of a selection, decoded from the video, with the text of their events drawn on them."""
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import groupby, islice
@@ -142,6 +142,31 @@ class RenderedSelection:
     _decoded: dict[float, Image.Image] = field(default_factory=dict, repr=False)
 
     @property
+    def indices(self) -> list[int]:
+        """The frames' positions among the candidates, ascending."""
+        return self.selection.indices
+
+    @property
+    def times_s(self) -> list[float]:
+        """When the frames are shown, in seconds, ascending."""
+        return self.selection.times_s
+
+    @property
+    def method(self) -> str:
+        """The name of the selector."""
+        return self.selection.method
+
+    @property
+    def trace(self) -> Mapping[str, Any]:
+        """What was decided and why: JSON values."""
+        return self.selection.trace
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What was lost, guessed or odd in the video, its text and this selection."""
+        return self.selection.warnings
+
+    @property
     def basis(self) -> Basis:
         """The data the selection was made from; one without candidates where that is not recorded."""
         return self.selection.basis or Basis(np.zeros(0), np.zeros(0), self.info.duration_s)
@@ -182,7 +207,7 @@ class RenderedSelection:
     @cached_property
     def numbers(self) -> tuple[int, ...]:
         """The frames' numbers in their videos, from 0, in the order of presentation; read from the file's packets."""
-        by_video = frames_by_video(self.videos, self.selection.times_s)
+        by_video = frames_by_video(self.videos, self.times_s)
         return tuple(number for video, own_s in by_video for number in video.numbers(own_s))
 
     @cached_property
@@ -233,12 +258,12 @@ class RenderedSelection:
 
     def image(self, position: int) -> Image.Image:
         """The image of one frame as a reader sees it."""
-        ((_, image),) = self.bare_images([self.selection.times_s[position]])
+        ((_, image),) = self.bare_images([self.times_s[position]])
         return self.draw(position, image)
 
     def images(self) -> Iterator[Image.Image]:
         """Yield each frame's image as a reader sees it, in the order of `frames`, decoded in one pass."""
-        for position, (_, image) in enumerate(self.bare_images(self.selection.times_s)):
+        for position, (_, image) in enumerate(self.bare_images(self.times_s)):
             yield self.draw(position, image)
 
     def draw(self, position: int, image: Image.Image) -> Image.Image:
@@ -269,7 +294,7 @@ class RenderedSelection:
                 if cached_bytes <= CACHE_BYTES:
                     self._decoded[time_s] = image
                 yield time_s, image
-            elif time_s in self.selection.times_s:
+            elif time_s in self.times_s:
                 video, own_s = self.place(time_s)
                 raise InputError(f"{video.path} can't be decoded at {rounded_clock(own_s)}; the file is damaged there")
 

@@ -50,7 +50,7 @@ def collect_images(
     """
     images = ReportImages(explain(exhibit.selection))
     side = next(side for most, side in REPORT_SIDES if (count or len(exhibit)) <= most)
-    positions = {time_s: position for position, time_s in enumerate(exhibit.selection.times_s)}
+    positions = {time_s: position for position, time_s in enumerate(exhibit.times_s)}
     alternatives = {other.time_s for reason in images.reasons for other in reason.alternatives}
     times_s = sorted(positions.keys() | alternatives)
     for done, (time_s, decoded) in enumerate(exhibit.bare_images(times_s), 1):

@@ -1,8 +1,6 @@
 """Export the stored vectors of all videos as one Parquet file, which databases and data frames read."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -13,7 +11,7 @@ from framesift._utils.text import readable
 from framesift.encoders.base import Encoder
 from framesift.errors import InputError
 from framesift.indexing.index import IndexSettings
-from framesift.progress import as_progress
+from framesift.progress import Progress, as_progress
 from framesift.search.search import encoder_indexes
 from framesift.store.store import PART, Store, StoredCandidates, events_from, read_manifest, read_payload
 from framesift.types import Event
@@ -29,7 +27,7 @@ def export(
     encoder: "str | Encoder" = IndexSettings.encoder,
     store: StrPath | None = IndexSettings.store,
     force: bool = False,
-    progress: Callable[..., Any] | None = None,
+    progress: Progress | None = None,
 ) -> int:
     """Write a row per candidate of each index by an encoder, and return their number.
 

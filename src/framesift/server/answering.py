@@ -184,7 +184,7 @@ class Answering:
         exhibits = self.select([video], request, request.methods, abandoned).exhibits
         with self._slot(abandoned):
             if request.format == "json":
-                records = {exhibit.selection.method: exhibit.to_dict() for exhibit in exhibits}
+                records = {exhibit.method: exhibit.to_dict() for exhibit in exhibits}
                 content = records if len(exhibits) > 1 else exhibits[0].to_dict()
                 return write_text(folder / "selection.json", dump_json(content))
             target = folder / f"{export_name(video)}-evidence"

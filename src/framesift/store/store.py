@@ -184,7 +184,7 @@ class Store:
         name: str,
         load: Callable[[], Payload | None],
         compute: Callable[[], Payload],
-        wait: Callable[[], None],
+        wait: Callable[[], object],
     ) -> Payload:
         """What `load` finds, else what `compute` makes and stores, in one process at a time for a name.
 

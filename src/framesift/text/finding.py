@@ -10,7 +10,7 @@ from typing import Any
 from framesift._utils.records import shown
 from framesift._utils.settings import check_names, check_settings, setting
 from framesift.errors import InputError, MissingExtra, OptionError
-from framesift.progress import as_progress
+from framesift.progress import Progress, as_progress
 from framesift.store.fingerprint import WatchedFile, read_watched
 from framesift.store.store import Store
 from framesift.store.timelines import use_stored_timeline
@@ -92,7 +92,7 @@ def find_events(
     *,
     recognise_speech: str | bool = True,
     store: str | os.PathLike[str] | Store | None = None,
-    progress: Callable[..., Any] | None = None,
+    progress: Progress | None = None,
     **settings: Any,
 ) -> list[Event]:
     """Find the timestamped text of a video.
@@ -130,7 +130,7 @@ def search_events(
     settings: TextSettings,
     store: Store,
     *,
-    progress: Callable[..., Any] | None = None,
+    progress: Progress | None = None,
 ) -> FoundEvents:
     """Find events as `find_events` does, with their sources, notes on what was not found, and warnings."""
 
@@ -154,9 +154,7 @@ class _Reading:
 class _EventSearch:
     """The sources tried so far and their events."""
 
-    def __init__(
-        self, video: WatchedFile, settings: TextSettings, store: Store, progress: Callable[..., Any] | None
-    ) -> None:
+    def __init__(self, video: WatchedFile, settings: TextSettings, store: Store, progress: Progress | None) -> None:
         self.video, self.settings, self.store, self.progress = video, settings, store, as_progress(progress)
         self.info = probe(video.path)
         self.language, self.requested = settings.language, language_code(settings.language)

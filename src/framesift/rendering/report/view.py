@@ -48,7 +48,7 @@ def view_of(exhibits: Sequence[RenderedSelection], images: Sequence[ReportImages
         ],
         "question": "" if question is None else question.text,
         "options": [] if question is None else [[k, text] for k, text in question.choices.items()],
-        "warnings": list(dict.fromkeys(text for exhibit in exhibits for text in exhibit.selection.warnings)),
+        "warnings": list(dict.fromkeys(text for exhibit in exhibits for text in exhibit.warnings)),
         "note": "" if basis.chance is None else basis.chance.note,
         "window": None if basis.window is None else list(basis.window),
         "curve": _curve(basis),
@@ -95,7 +95,7 @@ def _frame_row(exhibit: RenderedSelection, images: ReportImages, position: int) 
     alt = f"{'Damaged frame' if frame.is_damaged else 'Frame'} at {label}, {ROLE_NAMES[slot.role]}"
     alt += f", with the text: {frame.text[:200]}" if frame.text else ""
     return {
-        "id": f"{exhibit.selection.method}-{position + 1}",
+        "id": f"{exhibit.method}-{position + 1}",
         "number": position + 1,
         "time_s": slot.time_s,
         "clock": label,
@@ -132,7 +132,7 @@ def _omitted(exhibit: RenderedSelection, refine: RefineTrace) -> list[dict[str, 
             for row in refine.regions
         ]
     rows = []
-    bounds = [basis.considered.start - 1, *exhibit.selection.indices, basis.considered.stop]
+    bounds = [basis.considered.start - 1, *exhibit.indices, basis.considered.stop]
     for before, after in itertools.pairwise(bounds) if len(basis.times_s) else ():
         if after - before > 1:
             start_s, end_s = float(basis.times_s[before + 1]), float(basis.times_s[after - 1])
