@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from PIL import Image, ImageDraw
+from PIL import Image, ImageDraw, ImageOps
 
 from framesift._utils.text import counted
 from framesift.rendering.palette import ROLE_COLOURS, ROLE_NAMES
@@ -98,22 +98,13 @@ def _draw_card(canvas: Image.Image, grid: Grid, card: Card, text: TextBlock, xy:
     x, y = xy
     width, height = grid.cell
     brush = ImageDraw.Draw(canvas)
-    brush.rectangle((x, y, x + width - 1, y + height - 1), fill=LETTERBOX)
-    thumbnail = _fit(card.image, grid.cell)
-    canvas.paste(thumbnail, (x + (width - thumbnail.width) // 2, y + (height - thumbnail.height) // 2))
+    canvas.paste(ImageOps.pad(card.image.convert("RGB"), grid.cell, Image.Resampling.LANCZOS, LETTERBOX), xy)
     y += height
     brush.rectangle((x, y, x + width - 1, y + grid.strip - 1), fill=ROLE_COLOURS.get(card.role, OTHER_ROLE))
     name = ROLE_NAMES.get(card.role, card.role)
     role = f"{name}, damaged" if card.is_damaged else name
     _draw_strip(canvas, grid, (card.time, role), (x, y))
     text.draw(canvas, (x, y + grid.strip + round(grid.text_size * 0.3)), INK, within=width)
-
-
-def _fit(image: Image.Image, cell: tuple[int, int]) -> Image.Image:
-    """Scale the image to the cell, keeping its aspect ratio."""
-    scale = min(cell[0] / image.width, cell[1] / image.height)
-    size = max(1, round(image.width * scale)), max(1, round(image.height * scale))
-    return image.convert("RGB").resize((min(size[0], cell[0]), min(size[1], cell[1])), Image.Resampling.LANCZOS)
 
 
 def _draw_strip(canvas: Image.Image, grid: Grid, parts: Sequence[str], xy: tuple[int, int]) -> None:

@@ -81,11 +81,9 @@ def jpeg(image: Image.Image, *, quality: int) -> bytes:
 
 def shrink(image: Image.Image, side: int) -> Image.Image:
     """The image with its longest side reduced to this."""
-    scale = side / max(image.size)
-    if scale >= 1:
-        return image
-    size = (max(1, round(image.width * scale)), max(1, round(image.height * scale)))
-    return image.resize(size, Image.Resampling.LANCZOS)
+    small = image.copy()
+    small.thumbnail((side, side), Image.Resampling.LANCZOS, reducing_gap=None)
+    return small
 
 
 def short_side(width: int, height: int, longest: int) -> int | None:

@@ -7,8 +7,8 @@ from fractions import Fraction
 from itertools import accumulate, groupby
 from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree as Xml
 
+from framesift._utils.templates import render_template
 from framesift._utils.text import clock, printable
 from framesift.errors import InputError
 from framesift.rendering.formats.base import Export, Moment
@@ -66,32 +66,34 @@ def write_otio(export: Export) -> None:
 
 def write_fcpxml(export: Export) -> None:
     """moments.fcpxml: a project of Final Cut Pro, which DaVinci Resolve reads as well."""
-    moments = file_moments(export)
-    info, rate = moments[0].video.info, _rate(moments[0].video)
-    frame, places = _xml_time(1, rate), _places(moments, rate)
-    document = Xml.Element("fcpxml", version="1.8")
-    resources = Xml.SubElement(document, "resources")
-    size = {"width": str(info.width), "height": str(info.height)}
-    Xml.SubElement(resources, "format", {"id": "r1", "frameDuration": frame} | size)
-    assets = {video.name: f"r{number}" for number, video in enumerate(export.exhibit.videos, 2)}
-    for video in export.exhibit.videos:
-        own = {"id": assets[video.name], "name": _name(video), "start": "0s", "format": "r1", "hasVideo": "1"}
-        own |= {"duration": _xml_time(round(video.info.duration_s * rate), rate)}
-        own |= {"src": video.path.resolve().as_uri()} | ({"hasAudio": "1"} if video.info.has_audio else {})
-        Xml.SubElement(resources, "asset", own)
-    event = Xml.SubElement(Xml.SubElement(document, "library"), "event", name="framesift")
-    project = Xml.SubElement(event, "project", name=_title(export))
-    whole = _xml_time(places[-1][2] + places[-1][1], rate)
-    sequence = Xml.SubElement(project, "sequence", format="r1", duration=whole, tcStart="0s", tcFormat="NDF")
-    spine = Xml.SubElement(sequence, "spine")
-    for moment, (start, length, at) in zip(moments, places, strict=True):
-        named = {"ref": assets[moment.video.name], "name": moment.title, "format": "r1"}
-        place = {"offset": _xml_time(at, rate), "start": _xml_time(start, rate), "duration": _xml_time(length, rate)}
-        clip = Xml.SubElement(spine, "asset-clip", named | place)
-        Xml.SubElement(clip, "marker", start=place["start"], duration=frame, value=moment.title)
-    Xml.indent(document)
-    text = Xml.tostring(document, encoding="unicode")
-    export.write("moments.fcpxml", f'<?xml version="1.0" encoding="UTF-8"?>\n<!DOCTYPE fcpxml>\n{text}\n')
+    moments, videos = file_moments(export), export.exhibit.videos
+    rate = _rate(moments[0].video)
+    places = _places(moments, rate)
+    assets = [
+        {
+            "id": f"r{number}",
+            "name": _name(video),
+            "src": video.path.resolve().as_uri(),
+            "duration": _xml_time(round(video.info.duration_s * rate), rate),
+            "has_audio": video.info.has_audio,
+        }
+        for number, video in enumerate(videos, 2)
+    ]
+    clips = []
+    for moment, place in zip(moments, places, strict=True):
+        start, length, at = (_xml_time(frames, rate) for frames in place)
+        asset = assets[videos.index(moment.video)]
+        clips.append({"ref": asset["id"], "name": moment.title, "offset": at, "start": start, "duration": length})
+    text = render_template(
+        "rendering/formats/fcpxml.xml",
+        info=moments[0].video.info,
+        frame=_xml_time(1, rate),
+        assets=assets,
+        title=_title(export),
+        duration=_xml_time(places[-1][2] + places[-1][1], rate),
+        clips=clips,
+    )
+    export.write("moments.fcpxml", text + "\n")
 
 
 def write_vtt(export: Export) -> None:
