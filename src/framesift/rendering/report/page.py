@@ -25,7 +25,6 @@ ASSETS = "rendering/report/assets"
 # In the order of their dependencies: each adds its functions to the global object `framesift`, the later ones use it.
 SCRIPTS = ("scale.js", "rows.js", "tip.js", "zoom.js", "timeline.js", "markdown.js", "report.js")
 LONG_QUESTION = 160  # characters: set smaller from here on
-LONG_SETTING = 80  # characters: gets a row of its own
 SHORT_VIDEO_S = 10
 FEW_FRAMES = 5  # below this the cards are larger
 MANY_FRAMES = 60  # above this a card shows the image, time and role only; the rest is one click away
@@ -39,37 +38,26 @@ def render_report(view: Mapping[str, Any]) -> str:
         f"default-src 'none'; script-src {' '.join(map(csp_hash, scripts))}; style-src {csp_hash(style)}; "
         "img-src data:; media-src 'self' file:; base-uri 'none'; form-action 'none'"
     )
-    page = _Page(view)
-    question, video = str(view["question"]), view["video"]
-    facts = f"{_length(video['duration_s'])} · {int(video['width'])} × {int(video['height'])}"
-    facts += f" · {video['fps']:.4g} frames per second" if video.get("fps") else ""
-    heading = question if question.strip() else shortened(video["name"], 90)
+    heading = view["question"] if view["question"].strip() else shortened(view["video"]["name"], 90)
+    start_s, end_s = view["window"] or (-math.inf, math.inf)
     return render_template(
         "rendering/report/templates/report.html",
         policy=policy,
         style=style,
         scripts=scripts,
-        title=shortened(heading, 120),
+        view=view,
+        page=_Page(view),
         heading=heading,
         is_long=len(heading) > LONG_QUESTION,
-        video={
-            "name": video["name"],
-            "short_name": shortened(video["name"], 90),
-            "facts": facts if len(view["videos"]) == 1 else "",
-        },
-        options=[(option_letter(position), text) for position, text in view["options"]],
-        note=view["note"],
-        warnings=view["warnings"],
-        answers=view.get("answers", ()),
-        summary=page.summary(),
-        legend=page.legend(),
-        lanes=[page.lane(k) for k in range(len(page.lanes))],
-        timeline_note=page.timeline_note(),
-        listings=page.listings(),
-        settings=[(name, value, len(str(value)) > LONG_SETTING) for name, value in view["settings"]],
-        selections=[lane["summary"] for lane in page.lanes],
-        json=view["json"],
-        data=page.data(),
+        candidates=sum(start_s <= time_s <= end_s for time_s in view["curve"]["times_s"]),
+        counts=Counter(frame["role"] for lane in view["lanes"] for frame in lane["frames"]),
+        roles={role: (ROLE_NAMES[role], sentence) for role, sentence in ROLE_SENTENCES.items()},
+        many=MANY_FRAMES,
+        letter=option_letter,
+        counted=counted,
+        shortened=shortened,
+        clock=_clock,
+        length=_length,
     )
 
 
@@ -83,7 +71,7 @@ def roles_style() -> str:
 
 
 class _Page:
-    """The template's values, in the order of the page; tracks which images the page already contains."""
+    """What of the page depends on other parts of it; tracks which images it already contains."""
 
     def __init__(self, view: Mapping[str, Any]) -> None:
         self.view = view
@@ -94,23 +82,6 @@ class _Page:
         for k, lane in enumerate(self.lanes):
             for frame in lane["frames"]:
                 self.lanes_of_frame.setdefault(self._frame_key(frame), []).append(k)
-
-    def summary(self) -> str:
-        times_s, window = self.view["curve"]["times_s"], self.view["window"]
-        candidates = len(times_s) if window is None else sum(window[0] <= time_s <= window[1] for time_s in times_s)
-        out_of = f" out of {candidates:,} candidate frame{'' if candidates == 1 else 's'}" if candidates else ""
-        durations_s = [video["duration_s"] for video in self.view["videos"]]
-        video = f"from a video of {_length(self.view['video']['duration_s'])}"
-        if len(durations_s) > 1:
-            video = f"from {len(durations_s)} videos of {_length(sum(durations_s))} in all"
-        if window is not None:
-            video += f", of which only {_clock(window[0])} to {_clock(window[1])} was considered"
-        if len(self.lanes) == 1:
-            selected = counted(len(self.lanes[0]["frames"]), "frame") + " selected"
-        else:
-            largest = max((len(lane["frames"]) for lane in self.lanes), default=0)
-            selected = f"{len(self.lanes)} methods, each selecting up to {counted(largest, 'frame')}"
-        return f"{selected}{out_of}, {video}. What the colours mean:"
 
     def label(self, time_s: float) -> str:
         """A time as h:mm:ss, after the name of its video where there are several."""
@@ -127,72 +98,23 @@ class _Page:
         """The same for frames of several lanes that are one frame of one video."""
         return self._video_at(frame["time_s"])["name"], frame["frame"]
 
-    def legend(self) -> list[dict[str, Any]]:
-        counts = Counter(frame["role"] for lane in self.lanes for frame in lane["frames"])
-        show_count = len(self.lanes) == 1
-        return [
-            {"role": _role(role), "count": counted(counts[role], "frame") if show_count else "", "sentence": sentence}
-            for role, sentence in ROLE_SENTENCES.items()
-            if counts[role]
-        ]
-
-    def lane(self, position: int) -> dict[str, Any]:
-        lane = self.lanes[position]
-        frames, is_comparison = lane["frames"], len(self.lanes) > 1
-        classes = ["frames"]
-        if any(frame["height"] > frame["width"] for frame in frames):
-            classes.append("tall")
-        if is_comparison:
-            classes.append("strip")
-        elif len(frames) < FEW_FRAMES and "tall" not in classes:
-            classes.append("few")
-        elif len(frames) > MANY_FRAMES:
-            classes.append("many")
-        cards = [self._frame(position, k, frame) for k, frame in enumerate(frames)]
-        roles = Counter(frame["role"] for frame in frames)
-        is_folded = not is_comparison and 0 < roles["context"] < len(frames)
-        counts = ", ".join(f"{roles[role]} {ROLE_NAMES[role]}" for role in ROLE_SENTENCES if roles[role])
-        return {
-            "heading": self.names[position] if is_comparison else "Selected frames, in order of time",
-            "counts": f"{counted(len(frames), 'frame')}: {counts}" if is_comparison else "",
-            "notes": lane["notes"],
-            "classes": " ".join(classes),
-            "frames": [cards[k] for k, frame in enumerate(frames) if not is_folded or frame["role"] != "context"],
-            "fillers": [cards[k] for k, frame in enumerate(frames) if is_folded and frame["role"] == "context"],
-        }
-
-    def _frame(self, position: int, k: int, frame: Mapping[str, Any]) -> dict[str, Any]:
-        is_lazy = len(self.lanes[position]["frames"]) > MANY_FRAMES
-        size = frame["width"], frame["height"]
+    def also_in(self, position: int, frame: Mapping[str, Any]) -> str:
+        """The other lanes that have a frame of the lane at this position."""
         others = (self.names[other] for other in self.lanes_of_frame[self._frame_key(frame)] if other != position)
-        return {
-            "id": f"{position}-{k}",
-            # The first lane's frames have addresses: report.html#frame-3.
-            "anchor": f"frame-{frame['number']}" if position == 0 else "",
-            "number": frame["number"],
-            "time": self.label(frame["time_s"]),
-            "role": _role(frame["role"]),
-            "is_damaged": frame["damaged"],
-            "image": self._image(frame["image"], frame["alt"], size, is_lazy=is_lazy),
-            "text": frame["text"],
-            "excerpt": "" if frame["role"] == "ground" and frame["why"] else shortened(frame["text"], 300),
-            "why": frame["why"],
-            "details": " ".join(frame["details"]),
-            "alternatives": [
-                {
-                    "image": self._image(row["image"], f"The video at {self.label(row['time_s'])}"),
-                    "time": shortened(row["clock"], 40),
-                    "sentence": row["sentence"],
-                }
-                for row in frame["nearly"]
-            ],
-            "full_time": shortened(frame["clock"], 40),
-            "video_frame": f"{frame['frame']:,}".replace(",", "\u202f"),
-            "relevance": f"{frame['relevance']:.4f}".replace("-", "−"),
-            "also_in": ", ".join(dict.fromkeys(others)),
-        }
+        return ", ".join(dict.fromkeys(others))
 
-    def _image(
+    def classes(self, frames: Sequence[Mapping[str, Any]]) -> str:
+        """The classes of a lane's list: how large its cards are."""
+        is_tall = any(frame["height"] > frame["width"] for frame in frames)
+        size = "few" if len(frames) < FEW_FRAMES and not is_tall else "many" if len(frames) > MANY_FRAMES else ""
+        return " ".join(filter(None, ["frames", "tall" * is_tall, size if len(self.lanes) == 1 else "strip"]))
+
+    def counts(self, frames: Sequence[Mapping[str, Any]]) -> str:
+        """How many frames of a lane have each role."""
+        counts = Counter(frame["role"] for frame in frames)
+        return ", ".join(f"{counts[role]} {ROLE_NAMES[role]}" for role in ROLE_SENTENCES if counts[role])
+
+    def image(
         self, source: str, alt: str, size: tuple[int, int] | None = None, *, is_lazy: bool = True
     ) -> dict[str, Any] | None:
         """The values of an <img>. An image that the page already contains is referred to by its id."""
@@ -200,31 +122,6 @@ class _Page:
             return None
         image = {"source": source, "is_first": source not in self.image_ids, "size": size, "alt": alt}
         return image | {"id": self.image_ids.setdefault(source, len(self.image_ids)), "is_lazy": is_lazy}
-
-    def timeline_note(self) -> str:
-        whole = "The whole video" if len(self.view["videos"]) == 1 else "All videos, one after the other,"
-        parts = [f"{whole} from left to right. Point at an item, or use Tab and the arrow keys, for details."]
-        if self.view["window"] is not None:
-            parts.append("Shaded parts were not considered.")
-        if any(lane["omitted"] for lane in self.lanes):
-            parts.append("Grey bars are omitted segments.")
-        if any(lane["swaps"] for lane in self.lanes):
-            parts.append("An arrow leads from a replaced frame to the frame that replaced it.")
-        return " ".join(parts)
-
-    def listings(self) -> list[dict[str, Any]]:
-        """Swaps and omitted segments as text: what the timeline shows, for screen readers and print."""
-        listings = []
-        for lane, name in zip(self.lanes, self.names, strict=True):
-            swaps = [(f"{self.label(row['out_s'])} → {self.label(row['in_s'])}", row["note"]) for row in lane["swaps"]]
-            omitted = [
-                (f"{self.label(row['start_s'])} – {self.label(row['end_s'])}", row["note"]) for row in lane["omitted"]
-            ]
-            for title, rows in (("Swaps", swaps), ("Omitted segments", omitted)):
-                if rows:
-                    method = name if len(self.lanes) > 1 else ""
-                    listings.append({"title": title, "method": method, "rows": rows})
-        return listings
 
     def data(self) -> dict[str, Any]:
         """What the script draws the timeline from. Images are left out: it takes them from the cards."""
@@ -250,11 +147,6 @@ class _Page:
             "events": view["events"],
             "lanes": lanes,
         }
-
-
-def _role(role: str) -> dict[str, str]:
-    """A role's name, and the known role in whose style it is shown."""
-    return {"name": ROLE_NAMES.get(role, role), "style": role if role in ROLE_COLOURS else "context"}
 
 
 def _clock(time_s: float) -> str:

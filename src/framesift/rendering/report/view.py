@@ -146,7 +146,7 @@ def _swaps(exhibit: RenderedSelection, refine: RefineTrace) -> list[dict[str, An
     for swap in refine.swaps or () if len(times_s) else ():
         out_s, in_s = float(times_s[swap["out"]]), float(times_s[swap["in"]])
         note = f"Evidence value {swap['margin']:.2f} higher than that of the replaced frame."
-        rows.append({"out_s": out_s, "in_s": in_s, "margin": swap["margin"], "note": note})
+        rows.append({"out_s": out_s, "in_s": in_s, "note": note})
     return rows
 
 
