@@ -119,27 +119,27 @@ def test_parts_by_other_sampling_rules_are_ignored(store, monkeypatch):
     monkeypatch.setattr("framesift.store.store.SAMPLING_RULES", 1)
     store.save_part(KEY, 0, candidates())
     monkeypatch.undo()
-    assert store.load_parts(KEY) == []
+    assert list(store.load_parts(KEY)) == []
 
 
 def test_parts_are_loaded_in_order_and_removed_with_the_finished_index(store):
     store.save_part(KEY, 0, candidates())
     store.save_part(KEY, 3, candidates(TIMES + 3))
     assert prune(store) == []
-    parts = store.load_parts(KEY)
+    parts = list(store.load_parts(KEY))
     assert [part.times_s.tolist() for part in parts] == [TIMES.tolist(), (TIMES + 3).tolist()]
     assert (parts[1].frames == FRAMES).all()
     store.save(KEY, candidates(), manifest())
-    assert store.load_parts(KEY) == []
+    assert list(store.load_parts(KEY)) == []
 
 
 def test_parts_after_a_gap_or_damage_are_ignored(store):
     for start in (0, 3, 9):
         store.save_part(KEY, start, candidates())
-    assert len(store.load_parts(KEY)) == 2
+    assert len(list(store.load_parts(KEY))) == 2
     first = next(path for path in (store.root / KEY.video).rglob("000000*"))
     first.write_bytes(first.read_bytes()[:-40] + b"x" * 40)
-    assert store.load_parts(KEY) == []
+    assert list(store.load_parts(KEY)) == []
 
 
 def test_folder_names_are_safe_for_any_encoder_name():

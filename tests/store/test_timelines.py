@@ -14,7 +14,7 @@ from framesift._utils.json import with_digest
 from framesift.store import timelines
 from framesift.store.fingerprint import fingerprint, watch
 from framesift.store.maintenance import describe, prune
-from framesift.store.store import MANIFEST, PAYLOADS, Store
+from framesift.store.store import MANIFEST, PAYLOADS, Store, pack_arrays
 from framesift.store.timelines import pack_timeline, timeline_from
 from framesift.video import timeline as video_timeline
 from framesift.video.clock import ClockShifts, Jump
@@ -78,7 +78,7 @@ def change_manifest(folder, **changes):
 
 
 def assert_same(one, other):
-    assert pack_timeline(one) == pack_timeline(other)
+    assert pack_arrays(pack_timeline(one)) == pack_arrays(pack_timeline(other))
     assert (one.tick, one.origin, one.end) == (other.tick, other.origin, other.end)
 
 

@@ -52,7 +52,7 @@ def test_float32_products_are_within_the_error_bound(seed, dim, count):
     rng = np.random.default_rng(seed)
     rows = UnitRows(rng.standard_normal((count, dim)) * rng.choice([1e-3, 1.0, 1e3], (count, dim)))
     exact = rows.rows.astype(np.float64) @ rows.rows.astype(np.float64).T
-    assert np.abs(rows.float32_rows @ rows.float32_rows.T - exact).max() <= rows.float32_error
+    assert np.abs(rows.float32() @ rows.float32().T - exact).max() <= rows.float32_error
 
 
 @settings(max_examples=examples(100), deadline=None)
@@ -128,5 +128,5 @@ def test_part_shares_the_memory_of_the_whole():
     whole = UnitRows(np.eye(5, dtype=np.float32))
     part = whole[1:4]
     assert len(part) == 3 and part.dim == 5
-    assert np.shares_memory(part.rows, whole.rows) and np.shares_memory(part.float32_rows, whole.float32_rows)
+    assert np.shares_memory(part.rows, whole.rows) and np.shares_memory(part.float32(), whole.float32())
     assert part.step_distances.tolist() == UnitRows(whole.rows[1:4]).step_distances.tolist()

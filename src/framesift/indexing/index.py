@@ -1,5 +1,6 @@
 """Indexing a video: decoded in one thread, encoded in another, stored in parts as it proceeds."""
 
+import itertools
 import logging
 import os
 import queue
@@ -226,36 +227,40 @@ def _build(
     if key.mode == QUICK:
         fps, mode = _quick_rate(path, fps), "keyframes"
     started = time.perf_counter()
-    parts = store.load_parts(key)
-    done = resumed = sum(map(len, parts))
-    if done:
+    done, after_s, lost = 0, None, list[tuple[Array, Array]]()
+    for part in store.load_parts(key):
+        done, after_s = done + len(part), float(part.times_s[-1])
+        lost.append((part.times_s[part.is_damaged], part.missed_s))
+    resumed = bool(done)
+    if resumed:
         log.info("%s: resuming after %d candidates", path, done)
-    after_s = float(parts[-1].times_s[-1]) if parts else None
     short_side = decoded_side(encoder)
     gpu = _gpu_decoder(settings.decode, getattr(encoder, "image_device", None))
     with sample(path, fps, mode, short_side=short_side, after_s=after_s, gpu=gpu) as sampling:
         expected = done + sampling.expected
-        for part in parts:  # the warnings are about the whole video
-            sampling.damaged_s.extend(part.times_s[part.is_damaged].tolist())
-            sampling.missed_s.extend(part.missed_s.tolist())
+        for damaged_s, missed_s in lost:  # the warnings are about the whole video
+            sampling.damaged_s.extend(damaged_s.tolist())
+            sampling.missed_s.extend(missed_s.tolist())
+        tail: list[StoredCandidates] = []  # of the part that is not complete; the others are in the store
         vectors = np.empty((0, encoder.dim), dtype=np.float16)
         size, reuse = getattr(encoder, "batch_size", DEFAULT_BATCH), key.unchanged_frames == "reuse"
         for batch in _batches(sampling, size, reuse):
             vectors = np.concatenate((vectors[-1:], _encode(encoder, batch, path)))
             new = batch.stored(vectors)
             file.check()
-            if parts and len(parts[-1]) < PART_SIZE:
-                parts[-1] = StoredCandidates.join((parts[-1], new))
-            else:
-                parts.append(new)
+            tail.append(new)
             done += len(new)
-            if len(parts[-1]) == PART_SIZE:
-                store.save_part(key, done - PART_SIZE, parts[-1])
+            if done % PART_SIZE == 0:
+                store.save_part(key, done - PART_SIZE, StoredCandidates.join(tail, PART_SIZE))
+                tail = []
                 release_free_memory()
             progress(INDEXING, done, max(expected, done))
         if not done:
             raise InputError(f"{path} has no decodable frame; expected a playable video")
-        candidates, damage = _without_damaged(StoredCandidates.join(parts), path)
+        candidates = StoredCandidates.join(itertools.chain(store.load_parts(key), tail), done)
+        if len(candidates) < done:
+            raise FramesiftError(f"parts of the index of {path} were removed while it was built; run the command again")
+        candidates, damage = _without_damaged(candidates, path)
         if not len(candidates):
             raise InputError(f"{path!r}: none of its frames can be decoded; the file is damaged: download it again")
         if key.mode == QUICK:
@@ -266,7 +271,7 @@ def _build(
             "sampling": {"fps": fps, "fps_used": sampling.fps, "mode": mode, "warnings": [*sampling.warnings, *damage]},
             "candidates": len(candidates),
             "seconds": round(time.perf_counter() - started, 3),
-            "resumed": bool(resumed),  # then the seconds cover the last run only
+            "resumed": resumed,  # then the seconds cover the last run only
         }
     file.check_content()
     store.save(key, candidates, manifest)

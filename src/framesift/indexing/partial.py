@@ -36,7 +36,7 @@ def overview(path: str, encoder: Encoder, progress: Progress = ignore_progress) 
         rows = np.asarray(encoder.encode_images(list(images))).astype(np.float16)
         blank, no = np.array([*map(is_blank, images)]), np.zeros(len(batch), dtype=bool)
         done.append(StoredCandidates(np.array(times_s), rows, blank, no, np.zeros(0)))
-        joined = StoredCandidates.join(done)
+        joined = StoredCandidates.join(done, sum(map(len, done)))
         yield joined.take(np.argsort(joined.times_s))
         progress(OVERVIEW, len(joined), len(decoded))
         if time.monotonic() - started > OVERVIEW_S:
@@ -57,8 +57,8 @@ def partial_index(
     end_s = float(parts[-1].times_s[-1]) if parts else -1.0
     rest = [] if keyframes is None else [keyframes.take(np.flatnonzero(keyframes.times_s > end_s))]
     known = [part.take(np.flatnonzero(~part.is_damaged)) for part in (*parts, *rest)]
-    if not any(map(len, known)):
+    if not (count := sum(map(len, known))):
         return None
-    candidates = StoredCandidates.join(known)
+    candidates = StoredCandidates.join(known, count)
     frames = unit_rows(candidates.frames, "frames").astype(np.float32)
     return VideoIndex(info, candidates.times_s, frames, encoder, is_blank=candidates.is_blank)

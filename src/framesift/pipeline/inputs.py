@@ -24,7 +24,7 @@ from framesift.store.fingerprint import fingerprint
 from framesift.store.store import Store, cached_text_vectors, levels_name
 from framesift.types import Event, Question, Selection, VideoIndex
 from framesift.types.lookup import SERVER_OPTIONS, FrameSource, Lookup
-from framesift.types.vectors import Array
+from framesift.types.vectors import Array, dot_products
 from framesift.types.window import candidates_in
 
 
@@ -125,7 +125,7 @@ def _word_scores(
     if vectors is None:
         vectors = cached_text_vectors(encoders.text, spoken, encoders.store)
     lexical = np.stack([(words or EventWords(spoken)).scores(text) for text in texts], axis=1)
-    return word_scores(vectors.astype(np.float64) @ queries.T, lexical)
+    return word_scores(dot_products(vectors, queries), lexical)
 
 
 def frame_source(index: VideoIndex) -> FrameSource:

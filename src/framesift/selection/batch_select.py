@@ -208,7 +208,7 @@ class _VideoPart:
             return self._index.shown_vectors
         key = kept.tobytes()
         if key not in self._vectors:
-            self._vectors[key] = UnitRows(self._index.frames[kept])
+            self._vectors[key] = self._index.vectors[kept]
         return self._vectors[key]
 
     @cached_property

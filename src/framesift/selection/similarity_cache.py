@@ -50,7 +50,7 @@ class SimilarityCache:
         """Compare every candidate with the frames selected since the last update."""
         if newer := self.selected[self.compared :]:
             rows = self.estimates[self.compared : len(self.selected)]
-            rows[...] = self.vectors.float32_products(self.vectors.float32_rows[newer]).T
+            rows[...] = self.vectors.float32_products(self.vectors.float32(np.array(newer))).T
             rows[np.arange(len(newer)), newer] = BELOW_ALL_COSINES
             self.mark_complete()
 

@@ -152,9 +152,9 @@ class DuplicateFilter:
         """
         newer = self._chosen[int(self._compared[candidates].min()) :]
         self._compared[candidates] = len(self._chosen)
-        rows = self._vectors.float32_rows
+        rows = self._vectors.float32
         limit = self._threshold + self._vectors.float32_error + TIE_TOLERANCE
-        duplicate = np.einsum("cd,cd->c", rows[candidates], rows[nearest]) > limit
+        duplicate = np.einsum("cd,cd->c", rows(candidates), rows(nearest)) > limit
         others = np.flatnonzero(~duplicate)
         if len(others):
             duplicate[others] = self._resembles(candidates[others], newer)
@@ -165,8 +165,8 @@ class DuplicateFilter:
 
     def _resembles(self, candidates: Array, chosen: Sequence[int]) -> Array:
         """(C,) bool: whether the cosine with one of the chosen frames is above the threshold, decided in float64."""
-        rows, error = self._vectors.float32_rows, self._vectors.float32_error
-        largest = small_products(rows[candidates], rows[chosen]).max(axis=1).astype(np.float64)
+        rows, error = self._vectors.float32, self._vectors.float32_error
+        largest = small_products(rows(candidates), rows(np.array(chosen))).max(axis=1).astype(np.float64)
         undecided = np.flatnonzero(np.abs(largest - self._threshold) <= error + TIE_TOLERANCE)
         if len(undecided):
             exact = self._vectors.products(self._vectors.exact(np.array(chosen)), candidates[undecided])

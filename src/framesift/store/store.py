@@ -19,7 +19,7 @@ import logging
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -45,6 +45,7 @@ MANIFEST = "manifest.json"
 SAMPLING_RULES = 3
 # The rules by which chance levels are computed, in the same way.
 CHANCE_RULES = 2
+ROWS_AT_A_TIME = 256  # of an index, read at a time
 TEXTS_AT_A_TIME = 1024  # encoded between two calls of progress
 PART, TEXTS, REPLIES = ".part", "texts", "replies"
 QUICK = "quick"  # the mode of an index of key frames that is used until the finished one is there
@@ -53,6 +54,7 @@ PAYLOADS |= {"reply": "reply.json", "timeline": "timeline.safetensors", "chance"
 INDEX = PAYLOADS["index"]
 
 Payload = TypeVar("Payload")
+Arrays = dict[str, Array]
 
 log = logging.getLogger(__name__)
 
@@ -96,25 +98,37 @@ class StoredCandidates:
         return len(self.times_s)
 
     @classmethod
-    def join(cls, parts: "Sequence[StoredCandidates]") -> "StoredCandidates":
-        """All candidates of consecutive parts."""
-        return cls(*(np.concatenate([getattr(part, name) for part in parts]) for name in _TYPES))
+    def join(cls, parts: "Iterable[StoredCandidates]", count: int) -> "StoredCandidates":
+        """All candidates of consecutive parts, which have so many. Memory holds the vectors of one part more."""
+        flags: dict[str, list[Array]] = {name: [] for name in _TYPES if name != "frames"}
+        frames, done = np.empty((0, 0), np.float16), 0
+        for part in parts:
+            frames = frames if done else np.empty((count, part.frames.shape[1]), np.float16)
+            frames[done : done + len(part)] = part.frames
+            done += len(part)
+            for name, values in flags.items():
+                values.append(getattr(part, name))
+        return cls(frames=frames[:done], **{name: np.concatenate(values) for name, values in flags.items()})
 
     def take(self, indices: Array) -> "StoredCandidates":
         """The candidates at these indices."""
         names = [name for name in _TYPES if name != "missed_s"]
         return replace(self, **{name: getattr(self, name)[indices] for name in names})
 
-    def pack(self) -> bytes:
-        arrays = {name: np.asarray(getattr(self, name)).astype(kind) for name, kind in _TYPES.items()}
-        return pack_arrays(**arrays, rules=np.array([SAMPLING_RULES]))
+    def arrays(self) -> dict[str, Array]:
+        arrays = {name: getattr(self, name).astype(kind, copy=False) for name, kind in _TYPES.items()}
+        return arrays | {"rules": np.array([SAMPLING_RULES])}
 
     @classmethod
     def unpack(cls, payload: bytes) -> "StoredCandidates":
         tensors = unpack_arrays(payload)
-        if tensors["rules"].tolist() != [SAMPLING_RULES]:
-            raise StoreError("the candidates were chosen by other rules")
+        _check_rules(tensors["rules"])
         return cls(*(tensors[name] for name in _TYPES))
+
+
+def _check_rules(rules: Array) -> None:
+    if rules.tolist() != [SAMPLING_RULES]:
+        raise StoreError("the candidates were chosen by other rules")
 
 
 _TYPES = {"times_s": np.float64, "frames": np.float16, "is_blank": bool, "is_damaged": bool, "missed_s": np.float64}
@@ -164,7 +178,7 @@ class Store:
     def load(self, key: IndexKey, path: str) -> VideoIndex | None:
         """Load the index of `key`; None if there is none, or one by other sampling rules. A damaged one is removed."""
         return self.load_entry(
-            self.index_folder(key), "index", lambda data, manifest: _index_from(data, manifest, path)
+            self.index_folder(key), "index", lambda file, manifest: _index_from(file, manifest, path)
         )
 
     def index_folder(self, key: IndexKey) -> Path:
@@ -174,7 +188,7 @@ class Store:
 
     def save(self, key: IndexKey, candidates: StoredCandidates, manifest: dict[str, Any]) -> None:
         """Write the finished index and remove its parts and the quick one. One that another process wrote stays."""
-        self.save_entry(self.root / key.folder, "index", candidates.pack(), {**manifest, "key": asdict(key)})
+        self.save_entry(self.root / key.folder, "index", candidates.arrays(), {**manifest, "key": asdict(key)})
         self.remove_parts(key)
         if key.mode != QUICK:
             shutil.rmtree(self.root / replace(key, mode=QUICK).folder, ignore_errors=True)
@@ -204,7 +218,7 @@ class Store:
         """The events that `name` found in the video with this fingerprint, and its warnings; None if not stored."""
         folder = self.root / video / f"events-{_slug(name)}"
         return self.load_entry(
-            folder, "events", lambda data, manifest: (events_from(data), tuple(manifest["warnings"]))
+            folder, "events", lambda file, manifest: (events_from(file.read_bytes()), tuple(manifest["warnings"]))
         )
 
     def save_events(
@@ -218,18 +232,18 @@ class Store:
     def load_texts(self, encoder: TextEncoder, texts: Sequence[str]) -> Array | None:
         """Load the vectors of these texts, in this order; None if they are not stored."""
         return self.load_entry(
-            self._texts_folder(encoder, texts), "texts", lambda data, _: unpack_arrays(data)["vectors"]
+            self._texts_folder(encoder, texts), "texts", lambda file, _: unpack_arrays(file.read_bytes())["vectors"]
         )
 
     def save_texts(self, encoder: TextEncoder, texts: Sequence[str], vectors: Array) -> None:
         manifest = {"key": {"encoder": encoder.name}, "texts": len(texts)}
-        payload = pack_arrays(vectors=vectors.astype(np.float32))
-        self._save_if_writable(self._texts_folder(encoder, texts), "texts", payload, manifest)
+        vectors = vectors.astype(np.float32, copy=False)
+        self._save_if_writable(self._texts_folder(encoder, texts), "texts", {"vectors": vectors}, manifest)
 
     def load_reply(self, model: str, digest: str) -> str | None:
         """Load a model's reply to the message with this digest; None if it is not stored."""
         folder = self.root / REPLIES / f"{_slug(model)}-{digest}"
-        return self.load_entry(folder, "reply", lambda data, _: str(json.loads(data)))
+        return self.load_entry(folder, "reply", lambda file, _: str(json.loads(file.read_bytes())))
 
     def save_reply(self, model: str, digest: str, reply: str) -> None:
         folder = self.root / REPLIES / f"{_slug(model)}-{digest}"
@@ -237,7 +251,7 @@ class Store:
 
     def load_levels(self, video: str, name: str) -> list[float] | None:
         """The chance levels stored under a name of `levels_name` for the video with this fingerprint."""
-        return self.load_entry(self.root / video / name, "chance", lambda data, _: list(json.loads(data)))
+        return self.load_entry(self.root / video / name, "chance", lambda file, _: list(json.loads(file.read_bytes())))
 
     def save_levels(self, video: str, name: str, levels: Sequence[float], path: str) -> None:
         """Store levels beside the video's index, if it has one."""
@@ -246,8 +260,8 @@ class Store:
             manifest = {"video": {"path": absolute_source(path)}}
             self._save_if_writable(folder, "chance", json.dumps(list(levels)).encode(), manifest)
 
-    def load_entry(self, folder: Path, kind: str, read: Callable[[bytes, dict[str, Any]], Payload]) -> Payload | None:
-        """What `read` makes of an entry's payload and manifest. A damaged one is removed.
+    def load_entry(self, folder: Path, kind: str, read: Callable[[Path, dict[str, Any]], Payload]) -> Payload | None:
+        """What `read` makes of the file of an entry's payload, and its manifest. A damaged one is removed.
 
         None if there is none, or one by other rules.
         """
@@ -256,7 +270,7 @@ class Store:
             if not _has_current_rules(manifest):
                 log.info("%s was made by other rules and is made again", folder)
                 return None
-            value = read(read_payload(folder, kind, manifest), manifest)
+            value = read(check_payload(folder, kind, manifest), manifest)
         except FileNotFoundError:  # or another process is replacing or pruning it
             return None
         except (StoreError, KeyError, TypeError, ValueError, OSError) as error:
@@ -267,7 +281,7 @@ class Store:
             os.utime(folder / MANIFEST)
         return value
 
-    def _save_if_writable(self, folder: Path, kind: str, payload: bytes, manifest: dict[str, Any]) -> None:
+    def _save_if_writable(self, folder: Path, kind: str, payload: bytes | Arrays, manifest: dict[str, Any]) -> None:
         """Save an entry. A store that can't be written is logged once: the result can be used all the same."""
         try:
             self.save_entry(folder, kind, payload, manifest)
@@ -275,15 +289,19 @@ class Store:
             log_unwritable(self.root, error.__cause__ or error)
 
     def save_entry(
-        self, folder: Path, kind: str, payload: bytes, manifest: dict[str, Any], *, replace: bool = False
+        self, folder: Path, kind: str, payload: bytes | Arrays, manifest: dict[str, Any], *, replace: bool = False
     ) -> None:
         """Write payload and manifest atomically; without `replace`, a current entry of another process stays."""
-        checksum = hashlib.sha256(payload).hexdigest()
-        manifest = {"schema": SCHEMA, "kind": kind, "rules": _rules(kind), **manifest, "sha256": checksum}
+        manifest = {"schema": SCHEMA, "kind": kind, "rules": _rules(kind), **manifest}
         with _write_errors(folder):
             try:
                 with atomic_folder(folder, replace=replace or current_manifest(folder) is None) as temporary:
-                    (temporary / PAYLOADS[kind]).write_bytes(payload)
+                    file = temporary / PAYLOADS[kind]
+                    if isinstance(payload, bytes):
+                        file.write_bytes(payload)
+                    else:
+                        _write_arrays(file, payload)
+                    manifest["sha256"] = _checksum(file)
                     (temporary / MANIFEST).write_text(json.dumps(with_digest(manifest), indent=1), encoding="utf-8")
             except OSError:
                 if not (folder / MANIFEST).exists():
@@ -296,23 +314,22 @@ class Store:
 
     def save_part(self, key: IndexKey, start: int, candidates: StoredCandidates) -> None:
         """Store the candidates from `start` on, so that an interrupted run can resume here."""
-        folder, payload = self._parts_folder(key), candidates.pack()
+        folder, payload = self._parts_folder(key), pack_arrays(candidates.arrays())
         with _write_errors(folder):
             write_bytes(folder / f"{start:06d}.safetensors", payload + hashlib.sha256(payload).digest())
 
-    def load_parts(self, key: IndexKey, start: int = 0) -> list[StoredCandidates]:
-        """Load the contiguous parts from candidate `start` on; those after a gap or damage are ignored."""
-        parts = []
+    def load_parts(self, key: IndexKey, start: int = 0) -> Iterator[StoredCandidates]:
+        """Yield the contiguous parts from candidate `start` on; those after a gap or damage are ignored."""
         while (path := self._parts_folder(key) / f"{start:06d}.safetensors").exists():
             try:
                 data = path.read_bytes()
                 if hashlib.sha256(data[:-32]).digest() != data[-32:]:
                     break
-                parts.append(StoredCandidates.unpack(data[:-32]))
+                part = StoredCandidates.unpack(data[:-32])
             except (OSError, KeyError, StoreError):
                 break
-            start += len(parts[-1])
-        return parts
+            yield part
+            start += len(part)
 
     def remove_parts(self, key: IndexKey) -> None:
         shutil.rmtree(self._parts_folder(key), ignore_errors=True)
@@ -388,34 +405,75 @@ def absolute_source(path: str) -> str:
 
 def read_payload(folder: Path, kind: str, manifest: dict[str, Any]) -> bytes:
     """The content of an entry; StoreError if it is not the one that was written."""
-    payload = (folder / PAYLOADS[kind]).read_bytes()
-    if hashlib.sha256(payload).hexdigest() != manifest["sha256"]:
+    return check_payload(folder, kind, manifest).read_bytes()
+
+
+def check_payload(folder: Path, kind: str, manifest: dict[str, Any]) -> Path:
+    """The file of an entry's content; StoreError if it is not the one that was written."""
+    file = folder / PAYLOADS[kind]
+    if _checksum(file) != manifest["sha256"]:
         raise StoreError("the checksum does not match")
-    return payload
+    return file
 
 
-def _index_from(payload: bytes, manifest: dict[str, Any], path: str) -> VideoIndex:
-    candidates = StoredCandidates.unpack(payload)
-    # Half precision changes the length of a row by up to 1e-3: normalise again, in float32.
-    frames = unit_rows(candidates.frames, "frames").astype(np.float32)
+def _checksum(file: Path) -> str:
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()
+
+
+def _index_from(file: Path, manifest: dict[str, Any], path: str) -> VideoIndex:
+    with open_arrays(file) as tensors:
+        _check_rules(tensors.get_tensor("rules"))
+        times_s, is_blank, is_damaged = map(tensors.get_tensor, ("times_s", "is_blank", "is_damaged"))
+        frames = np.empty(tensors.get_slice("frames").get_shape(), dtype=np.float32)
+    for start in range(0, len(frames), ROWS_AT_A_TIME):
+        # Opened each time: what is read of an open file counts as memory of the process.
+        rows = slice(start, min(start + ROWS_AT_A_TIME, len(frames)))
+        with open_arrays(file) as tensors:
+            # Half precision changes the length of a row by up to 1e-3: normalise again, in float32.
+            frames[rows] = unit_rows(tensors.get_slice("frames")[rows], "frames")
     info = read_record(VideoInfo, manifest["video"] | {"path": ""}, "the manifest: video")
     return VideoIndex(
         replace(info, path=path),
-        candidates.times_s,
+        times_s,
         frames,
         manifest["key"]["encoder"],
         warnings=manifest_warnings(manifest),
-        is_blank=candidates.is_blank,
-        is_damaged=candidates.is_damaged,
+        is_blank=is_blank,
+        is_damaged=is_damaged,
         build_seconds=None if manifest.get("resumed", True) else float(manifest["seconds"]),
     )
 
 
-def pack_arrays(**arrays: Array) -> bytes:
-    """The arrays as the payload of an entry, in the format safetensors."""
+def pack_arrays(arrays: Arrays) -> bytes:
+    """The arrays in the format safetensors."""
     from safetensors.numpy import save
 
     return save(arrays)
+
+
+def _write_arrays(file: Path, arrays: Arrays) -> None:
+    """Write what `pack_arrays` returns without holding it in memory."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import save_file
+
+    try:
+        save_file(arrays, file)
+    except SafetensorError as error:
+        number = re.search(r"os error (\d+)", str(error))
+        raise OSError(int(number[1]) if number else 0, str(error)) from None
+
+
+@contextmanager
+def open_arrays(file: Path) -> Iterator[Any]:
+    """The arrays of a file, to read each or parts of it; StoreError if they are damaged."""
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(str(file), "numpy") as tensors:
+            yield tensors
+    except SafetensorError as error:
+        raise StoreError(str(error)) from None
 
 
 def unpack_arrays(payload: bytes) -> dict[str, Array]:
@@ -464,7 +522,7 @@ def cached_text_vectors(
 def levels_name(frames: Array, parts: Sequence[object]) -> str:
     """The name of chance levels: it identifies the frames' vectors and the other parts that they depend on."""
     digest = hashlib.blake2b(json.dumps([CHANCE_RULES, *parts]).encode(), digest_size=8)
-    digest.update(frames.tobytes())
+    digest.update(np.ascontiguousarray(frames).data)
     return f"chance-{digest.hexdigest()}"
 
 

@@ -12,8 +12,7 @@ import numpy as np
 from framesift._utils.files import FileIdentity
 from framesift.errors import FramesiftError
 from framesift.store.fingerprint import WatchedFile
-from framesift.store.store import Store, absolute_source, pack_arrays, unpack_arrays
-from framesift.types.vectors import Array
+from framesift.store.store import Arrays, Store, absolute_source, unpack_arrays
 from framesift.video.clock import ClockShifts, Jump
 from framesift.video.timeline import Timeline, keep_timeline
 
@@ -42,8 +41,8 @@ class StoredTimeline:
             return None
         version = _version_of(self.file.identity)
 
-        def read(payload: bytes, manifest: dict[str, object]) -> Timeline | None:
-            return timeline_from(payload) if manifest["file"] == version else None
+        def read(file: Path, manifest: dict[str, object]) -> Timeline | None:
+            return timeline_from(unpack_arrays(file.read_bytes())) if manifest["file"] == version else None
 
         return Store(self.root).load_entry(folder, KIND, read)
 
@@ -68,19 +67,18 @@ def use_stored_timeline(file: WatchedFile, store: Store) -> None:
     keep_timeline(file.path, file.identity, StoredTimeline(store.root, file))
 
 
-def pack_timeline(timeline: Timeline) -> bytes:
+def pack_timeline(timeline: Timeline) -> Arrays:
     """The payload of an entry: the arrays, and the other fields as JSON in one more. Fractions are texts: "1/12800"."""
     values = {each.name: getattr(timeline, each.name) for each in fields(Timeline)}
-    arrays: dict[str, Array] = {name: values.pop(name) for name in [*values] if isinstance(values[name], np.ndarray)}
+    arrays: Arrays = {name: values.pop(name) for name in [*values] if isinstance(values[name], np.ndarray)}
     text = json.dumps(
         values, default=lambda value: asdict(value) if isinstance(value, Jump | ClockShifts) else str(value)
     )
-    return pack_arrays(**arrays, values=np.frombuffer(text.encode(), dtype=np.uint8))
+    return arrays | {"values": np.frombuffer(text.encode(), dtype=np.uint8)}
 
 
-def timeline_from(payload: bytes) -> Timeline:
+def timeline_from(arrays: Arrays) -> Timeline:
     """The timeline of an entry's payload."""
-    arrays = unpack_arrays(payload)
     values: dict[str, Any] = json.loads(arrays.pop("values").tobytes())
     values |= {name: Fraction(values[name]) for name in ("tick", "origin")}
     values["jumps"] = [Jump(**jump) for jump in values["jumps"]]

@@ -20,6 +20,16 @@ from framesift.types.video import Event, EventList
 NO_VECTORS = "pass frames and query, or use a selector that needs none, such as aks"
 
 
+class _RowsOfVectors:
+    """The default of `Evidence.frames`, and what it is after validation: the vectors may share the memory of others."""
+
+    def __get__(self, evidence: "Evidence | None", owner: type) -> Array | None:
+        return evidence.vectors.rows if evidence is not None and evidence._has_vectors else None
+
+
+_ROWS_OF_VECTORS: Any = _RowsOfVectors()
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Evidence:
     """The input of a selector for one question: arrays, validated and normalised here.
@@ -50,7 +60,7 @@ class Evidence:
 
     times_s: Array
     duration_s: float
-    frames: Array | UnitRows | None = None
+    frames: Array | UnitRows | None = _ROWS_OF_VECTORS
     query: Array | None = None
     events: Sequence[Event] = ()
     event_features: Array | UnitRows | None = None
@@ -64,11 +74,11 @@ class Evidence:
 
     def __post_init__(self) -> None:
         fields = self.__dict__  # a frozen record's own values, as they are after validation
-        count = np.size(self.times_s)
-        if self.frames is not None:
-            fields["vectors"] = self.frames if isinstance(self.frames, UnitRows) else UnitRows(self.frames)
-            fields["frames"], count = self.vectors.rows, len(self.vectors)
-        if self.scores is None and (self.frames is None) != (self.query is None):
+        count, frames = np.size(self.times_s), fields.pop("frames")
+        if frames is not None:
+            fields["vectors"] = frames if isinstance(frames, UnitRows) else UnitRows(frames)
+            count = len(self.vectors)
+        if self.scores is None and (frames is None) != (self.query is None):
             raise InputError("evidence needs frames and query, or the score of each frame: pass scores=")
         fields["times_s"] = validate_times(self.times_s, self.duration_s, count)
         fields["duration_s"], fields["start_s"] = float(self.duration_s), float(self.start_s)
@@ -90,7 +100,11 @@ class Evidence:
     @property
     def is_scored(self) -> bool:
         """Whether the relevance of every frame is available."""
-        return self.scores is not None or (self.frames is not None and self.query is not None)
+        return self.scores is not None or (self._has_vectors and self.query is not None)
+
+    @property
+    def _has_vectors(self) -> bool:
+        return "vectors" in self.__dict__
 
     @cached_property
     def vectors(self) -> UnitRows:
@@ -174,5 +188,5 @@ class Evidence:
         return len(self.times_s)
 
     def __repr__(self) -> str:
-        size = f" × {self.vectors.dim}" if self.frames is not None else "" if self.is_scored else " without scores"
+        size = f" × {self.vectors.dim}" if self._has_vectors else "" if self.is_scored else " without scores"
         return f"Evidence({len(self)} frames{size}, {len(self.events)} events, {self.duration_s:.1f} s)"

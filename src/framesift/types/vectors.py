@@ -52,7 +52,7 @@ def _rows_and_lengths(values: ArrayLike, name: str, dim: int | None) -> tuple[Ar
     if dim is not None and rows.shape[1] != dim:
         raise InputError(f"{name} has {rows.shape[1]} dimensions; the frames have {dim}: use the same encoder for both")
     # Dividing by the largest entry first prevents under- and overflow.
-    peak = np.abs(rows).max(axis=1).astype(np.float64)
+    peak = np.concatenate([np.abs(block).max(axis=1) for block in _blocks(rows)]).astype(np.float64)
     if not np.isfinite(peak).all():
         what = f"{name}[{np.isfinite(peak).argmin()}] has a value that is not finite"
         raise InputError(f"{what}; leave that row out or encode it again")
@@ -66,16 +66,20 @@ def _rows_and_lengths(values: ArrayLike, name: str, dim: int | None) -> tuple[Ar
     return _rows_and_lengths(scaled, name, dim)  # their own lengths, as of rows that were given like this
 
 
-def dot_products(rows: Array, others: Array) -> Array:
-    """(N, Q) float64: dot products of `rows` (N, D) and `others` (Q, D), without a float64 copy of all rows."""
+def dot_products(rows: Array, others: Array, at: Array | slice = slice(None)) -> Array:
+    """(K, Q) float64: dot products of the rows (N, D) `at` these indices and `others` (Q, D), without a copy of all."""
     columns = others.astype(np.float64, copy=False)
     if rows.dtype == np.float64:
-        return small_products(rows, columns)
-    out = np.empty((len(rows), len(columns)))
+        return small_products(rows[at], columns)
+    if isinstance(at, slice):
+        rows = rows[at]
+    count = len(rows) if isinstance(at, slice) else len(at)
+    out = np.empty((count, len(columns)))
     step = CAST_ROWS - CAST_ROWS % min(_product_rows(len(columns), rows.shape[1]), CAST_ROWS)
-    buffer = np.empty((min(step, len(rows)), rows.shape[1]))
-    for start in range(0, len(rows), step):
-        part = rows[start : start + step]
+    buffer = np.empty((min(step, count), rows.shape[1]))
+    for start in range(0, count, step):
+        place = slice(start, start + step)
+        part = rows[place if isinstance(at, slice) else at[place]]
         block = buffer[: len(part)]
         block[...] = part
         out[start : start + step] = small_products(block, columns)
@@ -145,30 +149,45 @@ class UnitRows:
 
     def __init__(self, values: ArrayLike, name: str = "frames", *, dim: int | None = None) -> None:
         rows, self.lengths = _rows_and_lengths(values, name, dim)
-        self.rows: Array = rows.view()
-        self.rows.flags.writeable = False
+        self._all: Array = rows.view()
+        self._all.flags.writeable = False
+        self._kept: Array | None = None  # the indices of the rows among _all, unless they are all of them
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return len(self.lengths)
 
     def __repr__(self) -> str:
-        return f"UnitRows({len(self)} × {self.dim}, {self.rows.dtype})"
+        return f"UnitRows({len(self)} × {self.dim}, {self._all.dtype})"
 
     @property
     def dim(self) -> int:
-        return int(self.rows.shape[1])
+        return int(self._all.shape[1])
 
     def __getitem__(self, indices: slice | Array) -> "UnitRows":
-        """The rows at `indices` as UnitRows, without validating them."""
+        """The rows at `indices` as UnitRows, without validating them. Most of them are not copied until `rows` is."""
         part = object.__new__(type(self))
-        part.rows, part.lengths = self.rows[indices], self.lengths[indices]
-        part.__dict__["float32_rows"] = self.float32_rows[indices]
+        part.lengths, place = self.lengths[indices], self._place(indices)
+        if isinstance(place, np.ndarray) and 2 * len(place) > len(self._all):
+            part._all, part._all_float32, part._kept = self._all, self._all_float32, place
+        else:
+            part._all, part._all_float32, part._kept = self._all[place], self._all_float32[place], None
         return part
 
+    def _place(self, indices: Array | slice) -> Array | slice:
+        """Where the rows at `indices` are among _all."""
+        return indices if self._kept is None else self._kept[indices]
+
     @cached_property
-    def float32_rows(self) -> Array:
-        """The rows in float32, for products over all frames."""
-        return np.ascontiguousarray(self.rows, dtype=np.float32)
+    def rows(self) -> Array:
+        return self._all[self._place(slice(None))]
+
+    @cached_property
+    def _all_float32(self) -> Array:
+        return np.ascontiguousarray(self._all, dtype=np.float32)
+
+    def float32(self, indices: Array | slice = slice(None)) -> Array:
+        """(K, D) float32: the rows at `indices`, of all by default."""
+        return self._all_float32[self._place(indices)]
 
     @property
     def float32_error(self) -> float:
@@ -180,14 +199,14 @@ class UnitRows:
 
     def exact(self, indices: Array | slice = slice(None)) -> Array:
         """(K, D) float64: the rows at `indices`, of all by default, divided by their lengths."""
-        return self.rows[indices] / self.lengths[indices, None]
+        return self._all[self._place(indices)] / self.lengths[indices, None]
 
     @cached_property
     def step_distances(self) -> Array:
         """(N − 1,) float64: 1 − cosine between each row and the next."""
         distances = np.empty(max(len(self) - 1, 0))
         for start in range(0, len(distances), BLOCK_ROWS):
-            block = self.rows[start : start + BLOCK_ROWS + 1].astype(np.float64)
+            block = self._all[self._place(slice(start, start + BLOCK_ROWS + 1))].astype(np.float64)
             distances[start : start + len(block) - 1] = np.einsum("nd,nd->n", block[:-1], block[1:])
         distances /= self.lengths[:-1] * self.lengths[1:]
         return 1.0 - distances
@@ -210,11 +229,11 @@ class UnitRows:
 
         None when fewer than half of the rows repeat the row before.
         """
-        rows = self.rows
-        same = (rows[1:, :8] == rows[:-1, :8]).all(axis=1)
+        heads = self._all[:, :8][self._place(slice(None))]
+        same = (heads[1:] == heads[:-1]).all(axis=1)
         for row in np.flatnonzero(same):
-            same[row] = np.array_equal(rows[row], rows[row + 1])
-        if 2 * np.count_nonzero(same) < len(rows):
+            same[row] = np.array_equal(*self._all[self._place(slice(row, row + 2))])
+        if 2 * np.count_nonzero(same) < len(self):
             return None
         is_first = np.concatenate(([True], ~same))
         return np.flatnonzero(is_first), np.cumsum(is_first) - 1
@@ -230,25 +249,32 @@ class UnitRows:
         The cosines, if the others have length 1 as those of `exact` have.
         """
         if self._runs is None:
-            products: Array = dot_products(self.rows[indices], others) / self.lengths[indices, None]
+            products: Array = dot_products(self._all, others, self._place(indices)) / self.lengths[indices, None]
             return products
         first, run = self._runs
         runs, row = np.unique(run[indices], return_inverse=True)
-        products = (dot_products(self.rows[first[runs]], others) / self.lengths[first[runs], None])[row]
+        products = (dot_products(self._all, others, self._place(first[runs])) / self.lengths[first[runs], None])[row]
         return products
 
     def pair_products(self, first: Array, second: Array) -> Array:
         """(K,) float64: the cosine of the rows at the indices first[k] and second[k]."""
-        products: Array = np.einsum("nd,nd->n", self.rows[first], self.rows[second], dtype=np.float64)
+        pairs = (self._all[self._place(rows)] for rows in (first, second))
+        products: Array = np.einsum("nd,nd->n", *pairs, dtype=np.float64)
         products /= self.lengths[first] * self.lengths[second]
         return products
 
     def float32_products(self, others: Array) -> Array:
         """(N, Q) float32: dot products of every row with each of `others` (Q, D), within `float32_error`."""
         if self._runs is None:
-            return small_products(self.float32_rows, others)
+            products: Array = small_products(self._all_float32, others)[self._place(slice(None))]
+            return products
         first, run = self._runs
-        return small_products(self.float32_rows[first], others)[run]
+        return small_products(self.float32(first), others)[run]
+
+
+def _blocks(rows: Array) -> list[Array]:
+    """Consecutive rows, few at a time, at least one block: what is computed from them needs no copy of all rows."""
+    return [rows[start : start + BLOCK_ROWS] for start in range(0, max(len(rows), 1), BLOCK_ROWS)]
 
 
 def _as_floats(values: ArrayLike, name: str) -> Array:
@@ -263,12 +289,9 @@ def _as_floats(values: ArrayLike, name: str) -> Array:
 
 def _norms(rows: Array, peak: Array) -> Array:
     """(n,) float64 norms, in blocks to avoid a float64 copy of all rows."""
-    out = np.empty(len(rows))
-    for start in range(0, len(rows), BLOCK_ROWS):
-        part = slice(start, start + BLOCK_ROWS)
-        block = rows[part].astype(np.float64) / peak[part, None]
-        out[part] = peak[part] * np.sqrt(np.einsum("nd,nd->n", block, block))
-    return out
+    scaled = (block.astype(np.float64) / top[:, None] for block, top in zip(_blocks(rows), _blocks(peak), strict=True))
+    norms: Array = peak * np.sqrt(np.concatenate([np.einsum("nd,nd->n", block, block) for block in scaled]))
+    return norms
 
 
 def validate_times(values: ArrayLike, duration_s: float, count: int) -> Array:

@@ -203,7 +203,7 @@ class VideoIndex:
     @cached_property
     def shown_vectors(self) -> UnitRows:
         """The rows of the frames that show something, with what is derived from them and shared by all questions."""
-        return UnitRows(self.frames[~self.is_blank])
+        return self.vectors[np.flatnonzero(~self.is_blank)]
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the index to one file, in the format safetensors.

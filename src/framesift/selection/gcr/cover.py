@@ -71,7 +71,7 @@ def fill_by_mmr(
         in_pool = score >= min(_nth_largest(score, POOL_SIZE), close_to_top)
         pool = np.flatnonzero(in_pool)
         outside = score.max(where=~in_pool, initial=-np.inf)
-        rows = vectors.float32_rows if len(pool) == len(vectors) else vectors.float32_rows[pool]
+        rows = vectors.float32(slice(None) if len(pool) == len(vectors) else pool)
         gain_in_pool, score = gain[pool], score[pool]
         while len(cache.selected) < size:
             winner = int(score.argmax())

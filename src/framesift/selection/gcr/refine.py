@@ -120,7 +120,7 @@ def swap_regions(
 def representative_frame(vectors: UnitRows, regions: Regions, region: int) -> int:
     """The frame closest to the normalised mean of the region's vectors; the earlier of two."""
     start, stop = int(regions.start[region]), int(regions.stop[region])
-    rows = vectors.float32_rows[start:stop]
+    rows = vectors.float32(slice(start, stop))
     estimates = small_products(rows, rows.mean(axis=0)[None])[:, 0]
     error = vectors.float32_error + len(rows) * 2.0**-23  # of a product, and of the mean
     close = np.flatnonzero(estimates >= estimates.max() - 2 * error)
