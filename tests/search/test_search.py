@@ -206,7 +206,7 @@ def test_search_command_reports_that_nothing_matches(monkeypatch, capsys):
     shown = capsys.readouterr()
     assert shown.err == f"{NOTHING_MATCHES}\n"
     header, row = shown.out.splitlines()
-    assert header.split() == ["rank", "frame", "text", "time", "video"] and row.split()[:2] == ["1?", "0.100"]
+    assert header.split()[3:] == ["time", "stretch", "video"] and row.split()[:2] == ["1?", "0.100"]
     assert main(["corpus", "search", "green", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["note"] == NOTHING_MATCHES
 

@@ -55,6 +55,7 @@ FAULTS = """() => {
 HEARD = {  # and what is shown last on each page
     "/": ".video-card",
     "/?find=boat": "#moments .video-card",
+    "/?ask=boat": "#moments .video-card",
     "/video/{}": "#method option",
     "/video/{}" + ASKED + "&o=a&o=b&and=uniform": ".card",
     "/api/docs": ".call",

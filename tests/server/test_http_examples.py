@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import json
 import re
 import shutil
 import subprocess
@@ -25,6 +26,8 @@ def test_examples_run(empty_server, tmp_path):
     script = "set -euo pipefail\n" + example("sh", empty_server)
     subprocess.run([shutil.which("bash"), "-c", script], cwd=tmp_path, check=True, timeout=300)
     assert (tmp_path / "frame.jpg").read_bytes()[:2] == b"\xff\xd8" and (tmp_path / "evidence.zip").exists()
+    assert json.loads((tmp_path / "like.json").read_text())[0]["strength"] == 1
+    assert len(json.loads((tmp_path / "asked.json").read_text())["frames"]) == 4
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
         exec(compile(example("python", empty_server), str(DOCUMENT), "exec"), {})  # noqa: S102 (our own page)

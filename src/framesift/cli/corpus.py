@@ -269,6 +269,7 @@ def _search(args: argparse.Namespace) -> int:
     from framesift.search.images import named_image
     from framesift.search.report import check_report_path, write_report
     from framesift.search.search import match_note, search
+    from framesift.selection.explainer import minutes
     from framesift.store.fingerprint import fingerprint
 
     if args.report:
@@ -289,14 +290,15 @@ def _search(args: argparse.Namespace) -> int:
     if note := match_note(hits):
         print(note, file=sys.stderr)
     if hits:  # the relevance by frame and by text
-        print(f"{'rank':<5}{'frame':>6} {'text':>6}  {'time':>11}  video")
+        print(f"{'rank':<5}{'frame':>6} {'text':>6}  {'time':>11}  {'stretch':>15}  video")
     for rank, hit in enumerate(hits, 1):
         scores = " ".join(
             "     –" if score is None else f"{score:6.3f}" for score in (hit.relevance, hit.event_relevance)
         )
         text = f"  {printable(hit.event.text)}" if hit.event is not None else ""
         mark = " " if hit.stands_out else "?"
-        print(f"{rank:>4}{mark}{scores}  {clock(hit.time_s):>11}  {printable(hit.video)}{text}")
+        stretch = f"{minutes(hit.start_s)}–{minutes(hit.end_s)}"
+        print(f"{rank:>4}{mark}{scores}  {clock(hit.time_s):>11}  {stretch:>15}  {printable(hit.video)}{text}")
     print_video_warnings((hit.video, warning) for hit in hits for warning in hit.warnings)
     if report is not None:
         print(f"Report: {report}")

@@ -400,4 +400,5 @@ def _listed_place(hit: Hit, video: LibraryVideo) -> ListedPlace:
 
 def _place_line(rank: int, place: ListedPlace) -> str:
     words, weak = place.words and f": {place.words}", " (weak match)" if place.is_weak else ""
-    return f"{rank}. {data(place.video)} at {times(place.time_s)}, by {place.found_by}{weak}{words}"
+    span = f"{cited(place.start_s)}–{cited(place.end_s)}"
+    return f"{rank}. {data(place.video)} at {times(place.time_s)}, in {span}, by {place.found_by}{weak}{words}"

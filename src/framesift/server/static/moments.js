@@ -80,7 +80,7 @@ export class Moments {
 
   /** Search for a query: {text, by}, {like: video, at_s}, {file} or {ask: question}; `video`: only in these. */
   async search(query, isFinal = false) {
-    const isNew = !query?.like || query.like !== this.query?.like || query.at_s !== this.query?.at_s;
+    const isNew = ["text", "like", "at_s", "file", "ask"].some((name) => query?.[name] !== this.query?.[name]);
     Object.assign(this, { query, reply: null, all: false });
     if (isNew) this.least = query?.like || query?.file ? 10 : 0;
     this.onShown(query);
@@ -139,7 +139,8 @@ export class Moments {
   }
 
   hit(one) {
-    const words = this.query.text ? { find: this.query.text } : {};
+    const typed = this.query.text ?? this.query.ask;
+    const words = typed ? { find: typed } : {};
     const href = `/video/${one.video}?${new URLSearchParams({ t: one.time_s.toFixed(1), ...words })}`;
     const play = (event) => {
       event.preventDefault();

@@ -23,7 +23,13 @@ const markdownLink = (one) => `[${label(one)}](${momentUrl(one.video, one.time_s
 
 /** A reader's answer, with links to the frames that it cites; before one, how to get it. asked: who is asked now. */
 function drawAnswer(reply, asked) {
-  if (asked) return el("p", { className: "fine waiting" }, el("progress"), `${shortName(asked)} is answering …`);
+  if (asked)
+    return el(
+      "p",
+      { className: "fine waiting" },
+      el("progress", { "aria-label": "Waiting for the answer" }),
+      `${shortName(asked)} is answering …`,
+    );
   if (!reply) return "";
   const { answer, frames } = reply;
   const warnings = foldedWarnings(reply.warnings);
