@@ -8,7 +8,7 @@ import pytest
 import framesift as fs
 from framesift._utils.plugins import find_plugins
 from framesift.cli import main
-from framesift.encoders.registry import encoders, get_encoder, identify
+from framesift.encoders.registry import encoders, get_encoder
 from framesift.errors import OptionError, PluginError
 from framesift.readers.base import get_reader
 
@@ -180,37 +180,8 @@ def test_object_without_the_members_of_its_kind_is_refused(packages):
     entries = "hollow = hollow:make\nbursts = hollow:burst\n"
     source = "def make(device=''): return 3\ndef burst(device=''): raise SystemExit"
     packages.install("hollow", f"[framesift.encoders]\n{entries}[framesift.readers]\n{entries}", hollow=source)
-    for call in (get_encoder, identify):
-        with pytest.raises(PluginError, match="the encoder 'hollow' of hollow has no name; expected the members name"):
-            call("hollow")
     with pytest.raises(PluginError, match="the reader 'hollow' of hollow has no answer"):
         get_reader("hollow")
     for call in (get_encoder, get_reader):
         with pytest.raises(PluginError, match=r"'bursts' of hollow can't be created \(SystemExit\)"):
             call("bursts")
-
-
-def test_error_inside_a_selector_of_another_package_names_it(packages):
-    source = "def run(evidence, budget): [][1]"
-    packages.install("fragile", "[framesift.selectors]\nfragile = fragile:run", fragile=source)
-    with pytest.raises(PluginError, match=r"'fragile' of fragile failed \(IndexError: list index out of range\)"):
-        fs.select_frames(evidence(), budget=2, method="fragile")
-
-
-def test_error_inside_an_encoder_of_another_package_names_it(packages):
-    source = """
-class Fragile:
-    name, dim, batch_size = "fragile", 2, 3
-    def __init__(self, device): ...
-    def encode_images(self, images): return [["a", "b"]] * len(images)
-    def encode_texts(self, texts): return None if texts[0] == "none" else [][1]
-"""
-    packages.install("fragile", "[framesift.encoders]\nfragile = fragile:Fragile", fragile=source)
-    encoder = get_encoder("fragile")
-    assert encoder.batch_size == 3 and not hasattr(encoder, "split_text")
-    with pytest.raises(PluginError, match=r"'fragile' of fragile returned <U1 of shape \(1, 2\); expected numbers"):
-        encoder.encode_images([0])
-    with pytest.raises(PluginError, match=r"'fragile' of fragile returned object of shape \(\)"):
-        encoder.encode_texts(["none"])
-    with pytest.raises(PluginError, match=r"'fragile' of fragile failed \(IndexError"):
-        encoder.encode_texts(["other"])

@@ -24,8 +24,6 @@ def test_a_missing_or_unusable_model_is_an_error():
         Access(EVIDENCE, Lookup(method="himu"), 1).ask("a")
     with pytest.raises(InputError, match="model is 3; expected an address"):
         Lookup(model=3)
-    with pytest.raises(InputError, match="the model returned NoneType; expected a text"):
-        Access(EVIDENCE, Lookup(model=lambda parts: None), 1).ask("a")
 
 
 def test_a_model_is_named_in_traces():

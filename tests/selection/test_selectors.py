@@ -201,15 +201,15 @@ def test_result_of_a_function_is_checked():
         return lambda evidence, budget: fs.Selection(slots, "", budget, trace)
 
     for method, message in {
-        returning([]): r"lambda selected the frames \[\]; expected 1 to 2 different ones",
-        returning([0, 1, 2]): "expected 1 to 2 different ones",
-        returning([1, 1]): "expected 1 to 2 different ones",
-        returning([-1]): "expected indices from 0 to 2",
-        returning([3]): "expected indices from 0 to 2",
+        returning([]): r"lambda selected the frames \[\]; expected 1 to 2 different indices",
+        returning([0, 1, 2]): "expected 1 to 2 different indices",
+        returning([1, 1]): "expected 1 to 2 different indices",
+        returning([-1]): "different indices from 0 to 2",
+        returning([3]): "different indices from 0 to 2",
         returning([1], weights=np.ones(3)): "the trace of lambda can't be written .*; expected JSON values",
         (lambda evidence, budget: [0, 1]): "lambda returned a list; expected a Selection",
         (lambda evidence: None): "lambda can't be called with an evidence and a budget",
-        3: "method is of type int; expected a name or a function",
+        3: "int can.t be called with an evidence and a budget",
     }.items():
         with pytest.raises(fs.InputError, match=message):
             fs.select_frames(small_evidence(), budget=2, method=method)

@@ -45,7 +45,7 @@ INVALID_EVIDENCE = [
     ({"duration_s": float("inf")}, "expected a positive number of seconds"),
     ({"times_s": [], "frames": np.zeros((0, 3))}, "there is no candidate frame"),
     ({"query": [1.0, 1.0]}, "query has 2 dimensions; the frames have 3"),
-    ({"query": np.eye(3)}, r"query has shape \(3, 3\); expected \(3,\)"),
+    ({"query": np.eye(3)}, r"query has shape \(1, 3, 3\); expected \(rows, dimensions\)"),
     ({"query": [0.0, 0.0, 0.0]}, r"query\[0\] is all zeros"),
     ({"visual_demand": 1.2}, "visual_demand is 1.2; expected a number from 0"),
     ({"visual_demand": float("nan")}, "visual_demand is nan"),

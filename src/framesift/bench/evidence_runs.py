@@ -66,8 +66,6 @@ def why_not_runnable(method: str | Callable[..., Selection]) -> str:
     missing = [NEEDS.get(need, need) for need in selector.needs if need not in _AVAILABLE]
     if missing:
         return f"needs {', '.join(missing)}"
-    if "context" in selector.options:
-        return "scores parts of the question on its own, for which a set has no vectors"
     events, vectors = [Event(1.0, 2.0, "trial")], np.eye(8)
     trial = Evidence(np.arange(8.0), 8.0, vectors, vectors[0], events=events, event_features=vectors[:1])
     try:

@@ -30,7 +30,6 @@ from framesift.types import Event, Question
 SENTENCE_S = 5.0  # of a sentence without times
 PAUSE_S = 0.5  # between two of these
 CURVE_STEP_S = 2.0  # between two values of a curve without times, as in QVHighlights
-MAX_DURATION_S = 1e6  # a candidate per second is held in memory
 
 
 @dataclass(frozen=True)
@@ -127,16 +126,13 @@ def read_evidence_set(path: Path, *, limit: int | None = None) -> EvidenceSet:
         found = EvidenceSet(readable(path.stem), "transcripts", _transcripts(value, path, limit), content_hash(data))
     else:
         rows, annotation = read_rows(path)
-        videos = _moments(rows[:limit], path)
-        constant = len(rows[:limit]) - len(videos)
-        notes = (f"{constant} of {len(rows[:limit])} curves are constant and were left out",) if constant else ()
+        rows = rows[:limit]
+        videos = _moments(rows, path)
+        constant = len(rows) - len(videos)
+        notes = (f"{constant} of {len(rows)} curves are constant and were left out",) if constant else ()
         found = EvidenceSet(readable(path.stem), "moments", videos, annotation, notes)
     if not found.videos:
         raise InputError(f"{path} has no question; expected at least one")
-    for video in found.videos:
-        if video.duration_s is not None and not 0 < video.duration_s <= MAX_DURATION_S:
-            expected = f"expected more than 0 and at most {MAX_DURATION_S:g} s"
-            raise InputError(f"{path}: {video.id} is {video.duration_s:g} s long; {expected}")
     check_ids([question.id for question in found.questions], str(path))
     return found
 
@@ -163,14 +159,13 @@ def _transcripts(value: Mapping[str, Any], path: Path, limit: int | None) -> tup
     for number, (name, questions) in enumerate(sorted(asked.items())):
         own = videos[name]
         is_untimed = isinstance(own.sentences[-1], str)
-        length = SENTENCE_S * len(events[name]) if is_untimed else max(event.end_s for event in events[name])
-        duration_s = None if own.file else length
+        length_s = SENTENCE_S * len(events[name]) if is_untimed else max(event.end_s for event in events[name])
         made.append(
             SetVideo(
                 id=name,
                 number=number,
                 questions=tuple(questions),
-                duration_s=duration_s if own.duration_s is None else own.duration_s,
+                duration_s=length_s if own.duration_s is None and own.file is None else own.duration_s,
                 events=tuple(event for event in events[name] if event.text.strip()),
                 file=_beside(path, own.file),
             )
@@ -210,12 +205,10 @@ def _moments(rows: Sequence[Mapping[str, Any]], path: Path) -> tuple[SetVideo, .
         location = f"{path}, row {number + 1}"
         row = read_record(_MomentRow, values, location)
         curve = row.curve if row.curve is not None else row.model
+        if curve is None and (row.file is None or not row.query.strip()):
+            raise InputError(f"{location} has no curve; expected one, or a file and a query")
         if curve is not None and len(set(curve)) < 2:
             continue
-        if curve is None and row.file is None:
-            raise InputError(f"{location} has no curve or file; expected one of them")
-        if curve is None and not row.query.strip():
-            raise InputError(f"{location} has neither a curve nor a query; expected one of them")
         name = row.id or row.qid or str(number)
         check_spans(row.windows, f"{location}: windows")
         times_s, duration_s = _curve_times(row, curve, location)
@@ -238,13 +231,11 @@ def _curve_times(
 ) -> tuple[tuple[float, ...] | None, float | None]:
     """The times of a curve's values, by default the middles of equal parts, and the duration."""
     times_s, duration_s = row.times_s, row.duration_s
-    if times_s is not None:
-        if curve is not None and len(times_s) != len(curve):
-            raise InputError(f"{location} has {len(times_s)} times for {len(curve)} values; expected one each")
-        return times_s, duration_s if duration_s is not None else max(times_s, default=0.0)
-    if curve is None:
-        return None, duration_s
-    duration_s = duration_s if duration_s is not None else CURVE_STEP_S * len(curve)
+    if times_s is not None and curve is not None and len(times_s) != len(curve):
+        raise InputError(f"{location} has {len(times_s)} times for {len(curve)} values; expected one each")
+    if times_s is not None or curve is None:
+        return times_s, max(times_s, default=0.0) if times_s is not None and duration_s is None else duration_s
+    duration_s = CURVE_STEP_S * len(curve) if duration_s is None else duration_s
     step = duration_s / len(curve)
     return tuple(step * (k + 0.5) for k in range(len(curve))), duration_s
 

@@ -13,18 +13,21 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from framesift.batch.items import read_clip_events
+from framesift.bench.plan import PAPER
 from framesift.errors import InputError, OptionError
+from framesift.pipeline.config import PipelineConfig
+from framesift.pipeline.video import Video
+from framesift.pipeline.video import open as open_video
+from framesift.readers.prompts import Prompt, compose_frames
+from framesift.rendering.exhibit import Exhibit
 from framesift.text.questions import parse_question_row
+from framesift.text.subtitles import find_sidecars
 from framesift.types import Question, Window
 from framesift.types.window import read_window
-
-if TYPE_CHECKING:
-    from framesift.pipeline.config import PipelineConfig
-    from framesift.pipeline.video import Video
-    from framesift.readers.prompts import Prompt
-    from framesift.rendering.exhibit import Exhibit
+from framesift.video.frames import probe
 
 NAME = "framesift"
 AUTO, NONE = "auto", "none"
@@ -69,7 +72,7 @@ class Exhibitor:
     appended.
     """
 
-    config: "PipelineConfig"
+    config: PipelineConfig
     subtitles: str = AUTO
     times: bool = True
     record: str | None = None
@@ -79,10 +82,8 @@ class Exhibitor:
         if self.subtitles not in (AUTO, NONE) and not Path(self.subtitles).is_dir():
             raise InputError(f"subtitles is {self.subtitles!r}; expected auto, none, or a directory of subtitle files")
 
-    def __call__(self, clip: Clip, question: Question, doc: Document) -> "Prompt":
+    def __call__(self, clip: Clip, question: Question, doc: Document) -> Prompt:
         """The frames selected for the question, each with its caption, and the text that accompanies them."""
-        from framesift.readers.prompts import compose_frames
-
         # One thread at a time: two that meet a new video must not both decode it.
         with self._lock:
             video = self._prepare(clip.path, str(doc.get(SUBTITLE_FILE) or ""), float(doc.get(CLIP_START) or 0.0))
@@ -91,15 +92,11 @@ class Exhibitor:
         return compose_frames(exhibit, self.config.reading.text_mode, time_format="clock" if self.times else "none")
 
     @cached_property
-    def _prepare(self) -> "Callable[[Path, str, float], Video]":
+    def _prepare(self) -> Callable[[Path, str, float], Video]:
         return lru_cache(CACHED_VIDEOS)(self._prepare_uncached)
 
-    def _prepare_uncached(self, path: Path, subtitle_name: str, clip_start_s: float) -> "Video":
+    def _prepare_uncached(self, path: Path, subtitle_name: str, clip_start_s: float) -> Video:
         """Prepare a video. subtitle_name: its subtitle file's name, if the document gives it."""
-        from framesift.batch.items import read_clip_events
-        from framesift.pipeline.video import open as open_video
-        from framesift.video.frames import probe
-
         file = self._subtitle_file(path, subtitle_name, clip_start_s)
         events = None
         if file is not None:
@@ -111,8 +108,6 @@ class Exhibitor:
 
     def _subtitle_file(self, path: Path, subtitle_name: str, clip_start_s: float) -> Path | None:
         """The file to read here: the pipeline supports neither other directories nor a clip's start."""
-        from framesift.text.subtitles import find_sidecars
-
         if self.subtitles == NONE or (self.subtitles == AUTO and not clip_start_s):
             return None
         folder = path.parent if self.subtitles == AUTO else Path(self.subtitles)
@@ -123,7 +118,7 @@ class Exhibitor:
             log.info("%s: no subtitles in %s", path.name, folder)
         return files[0] if files else None
 
-    def _record(self, exhibit: "Exhibit", question: Question) -> None:
+    def _record(self, exhibit: Exhibit, question: Question) -> None:
         times_s = exhibit.times_s
         log.info("%s: %d frames for %r", exhibit.video.name, len(times_s), question.text[:80])
         if self.record is None:
@@ -145,7 +140,7 @@ class Exhibitor:
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
 
 
-MakePrompt = Callable[[Clip, Question, Document], "Prompt"]
+MakePrompt = Callable[[Clip, Question, Document], Prompt]
 
 
 def replace_videos(messages: Sequence[ChatMessage], doc: Document, make_prompt: MakePrompt) -> list[ChatMessage]:
@@ -164,8 +159,8 @@ def replace_videos(messages: Sequence[ChatMessage], doc: Document, make_prompt: 
         ]
 
     return [
-        {**message, "content": [piece for part in _parts(message) for piece in replaced(part)]}
-        if _parts(message)
+        {**message, "content": [piece for part in parts for piece in replaced(part)]}
+        if (parts := _parts(message))
         else message
         for message in messages
     ]
@@ -236,9 +231,8 @@ def parse_arguments(arguments: Mapping[str, Any]) -> tuple[str, Exhibitor, dict[
             f"inner is {inner!r}; expected the name of a chat model of lmms-eval: --model_args inner=qwen2_5_vl,…"
         )
     settings = {name: rest.pop(name) for name in (*SETTINGS, *OWN_SETTINGS) if name in rest}
-    options = {
-        name.removeprefix(METHOD_PREFIX): rest.pop(name) for name in list(rest) if name.startswith(METHOD_PREFIX)
-    }
+    own = [name for name in rest if name.startswith(METHOD_PREFIX)]
+    options = {name.removeprefix(METHOD_PREFIX): rest.pop(name) for name in own}
     return inner, make_exhibitor(**settings, options=options), rest
 
 
@@ -247,9 +241,6 @@ def make_exhibitor(**settings: Any) -> Exhibitor:
 
     speech: recognise it if there is no other text.
     """
-    from framesift.bench.plan import PAPER
-    from framesift.pipeline.config import PipelineConfig
-
     own = {name: settings.pop(name) for name in OWN_SETTINGS if name in settings}
     speech = AUTO if own.pop("speech", False) else NONE
     text = {"subtitles": AUTO if own.get("subtitles", AUTO) == AUTO else NONE, "speech": speech}

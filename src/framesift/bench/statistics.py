@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from framesift.errors import MissingExtra
+from framesift._utils.requirements import require
 from framesift.types.vectors import Array
 
 LEVEL = 0.95
@@ -85,8 +85,7 @@ def holm(p_values: list[float]) -> list[float]:
     order = np.argsort(values, kind="stable")
     steps = values[order] * np.arange(len(values), 0, -1)
     values[order] = np.maximum.accumulate(steps).clip(max=1.0)
-    adjusted: list[float] = values.tolist()
-    return adjusted
+    return list(values)
 
 
 def _totals(values: Array, clusters: ArrayLike) -> tuple[Array, Array]:
@@ -103,11 +102,7 @@ def _wilson(share: float, n: float, z: float) -> tuple[float, float]:
 
 
 def _quantile(freedom: int) -> float:
-    try:
-        from scipy.special import stdtrit
-    except ImportError:
-        raise MissingExtra("intervals need scipy: pip install 'framesift[bench]'") from None
-    return float(stdtrit(freedom, (1 + LEVEL) / 2))
+    return float(require("scipy.special", "bench").stdtrit(freedom, (1 + LEVEL) / 2))
 
 
 @lru_cache(maxsize=8)

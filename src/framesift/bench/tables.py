@@ -48,9 +48,7 @@ class TableCell:
 
     @property
     def bounds(self) -> tuple[str, str] | None:
-        if self.low is None or self.high is None:
-            return None
-        return minus(self.low), minus(self.high)
+        return None if self.low is None or self.high is None else (minus(self.low), minus(self.high))
 
 
 CellValue = TableCell | Interval | str | float | None
@@ -89,8 +87,8 @@ class ResultTable:
         for row in self.rows:
             line: list[object] = []
             for cell, has in zip(row, bounded, strict=True):
-                line.append(cell.number if cell.number is not None else "" if cell == EMPTY else cell.text)
-                line += [cell.low, cell.high] if has else []
+                text = "" if cell == EMPTY else cell.text
+                line += [text if cell.number is None else cell.number, *((cell.low, cell.high) if has else ())]
             writer.writerow(line)
         return out.getvalue()
 

@@ -184,7 +184,7 @@ def files_digest(paths: Iterable[Path]) -> bytes:
 
 
 def load_network(model: Path | bytes) -> Any:
-    """A session of onnxruntime on the CPU; InputError if the file can't be loaded.
+    """A session of onnxruntime on the CPU.
 
     It has one thread, and callers run it in several: an operator shared by several threads waits for the slowest, which
     on a busy machine can take ten times as long.
@@ -192,7 +192,4 @@ def load_network(model: Path | bytes) -> Any:
     onnxruntime = require("onnxruntime", "offline")
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
-    try:
-        return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-    except Exception as error:  # onnxruntime's classes have no base of their own
-        raise InputError(f"{model!s:.200} can't be loaded ({error}); install its package again") from None
+    return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])

@@ -11,7 +11,7 @@ import inspect
 import logging
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from importlib import import_module
@@ -19,22 +19,18 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
-import numpy as np
-
-from framesift._utils.plugins import Plugin, find_plugins, reason
+from framesift._utils.plugins import Plugin, find_plugins
 from framesift._utils.requirements import is_installed, require
 from framesift._utils.text import suggestion
 from framesift.encoders import minilm, offline, siglip
-from framesift.encoders.base import Encoder, EncoderInfo, ImageInput, TextEncoder, fingerprint_of, pick_device
-from framesift.errors import FramesiftError, InputError, OptionError, PluginError, UnknownName
-from framesift.types.vectors import Array
+from framesift.encoders.base import Encoder, EncoderInfo, TextEncoder, fingerprint_of, pick_device
+from framesift.errors import FramesiftError, InputError, OptionError, UnknownName
 
 # Options of selectors that are models, and the modules that load them.
 MODEL_OPTIONS = {"detector": "framesift.encoders.detectors", "network": "framesift.encoders.temporal"}
 
 KIND = "encoder"  # entry points of the group framesift.encoders
 EXPECTED = "a class or function that takes device="
-MEMBERS = ("name", "dim", "encode_images", "encode_texts")
 
 log = logging.getLogger(__name__)
 
@@ -161,45 +157,8 @@ def _load(name: str, device: str) -> Encoder:
     plugin = _from_other_packages().get(name)
     if plugin is None:
         return siglip.load(name, device=device)
-    return PluginEncoder(plugin, plugin.create(plugin.load(EXPECTED), device=device))
-
-
-class PluginEncoder:
-    """The encoder of another package; an error in it, or a result that is not (n, dim) numbers, is a PluginError.
-
-    Optional members are the encoder's own.
-    """
-
-    def __init__(self, plugin: Plugin, encoder: Encoder) -> None:
-        missing = [member for member in MEMBERS if not hasattr(encoder, member)]
-        if missing:
-            raise PluginError(f"{plugin.title} has no {missing[0]}; expected the members {', '.join(MEMBERS)}")
-        self._plugin, self._encoder = plugin, encoder
-        self.name, self.dim = encoder.name, encoder.dim
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._encoder, name)
-
-    def encode_images(self, images: Sequence[ImageInput]) -> Array:
-        """(n, dim) rows of images."""
-        return self._rows(self._encoder.encode_images, images)
-
-    def encode_texts(self, texts: Sequence[str]) -> Array:
-        """(n, dim) rows of texts."""
-        return self._rows(self._encoder.encode_texts, texts)
-
-    def _rows(self, encode: Callable[[Any], Array], inputs: Sequence[Any]) -> Array:
-        title = self._plugin.title
-        try:
-            rows = np.asarray(encode(inputs))
-        except FramesiftError:
-            raise
-        except Exception as error:
-            raise PluginError(f"{title} failed ({reason(error)}); report it to its authors") from error
-        if rows.shape != (len(inputs), self.dim) or rows.dtype.kind not in "fiu":
-            got = f"{rows.dtype} of shape {rows.shape}"
-            raise PluginError(f"{title} returned {got}; expected numbers of shape {(len(inputs), self.dim)}")
-        return rows
+    encoder: Encoder = plugin.create(plugin.load(EXPECTED), device=device)
+    return encoder
 
 
 def _describe(plugin: Plugin) -> EncoderInfo:

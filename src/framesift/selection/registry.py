@@ -8,7 +8,7 @@ from importlib import import_module
 from framesift._utils.plugins import Plugin, find_plugins
 from framesift._utils.records import shown
 from framesift._utils.text import suggestion
-from framesift.errors import InputError, OptionError, PluginError, UnknownName
+from framesift.errors import OptionError, PluginError, UnknownName
 from framesift.selection.selector import (
     DEFAULT_METHOD,
     NEEDS,
@@ -125,15 +125,12 @@ def select_frames(
 
 def get_selector(method: Method) -> Selector:
     """Look up a selector by name, or describe a function; an unknown name is an error that lists them all."""
-    if isinstance(method, Selector):
-        return method
-    if not isinstance(method, str):
-        if not callable(method):
-            raise InputError(f"method is of type {type(method).__name__}; expected a name or a function")
-        return from_function(method)
-    selector = _built_in().get(method) or _from_other_packages().get(method)
-    if selector is None:
-        raise UnknownName(f"there is no selector {shown(method)}; {suggestion(method, selectors())}")
+    if isinstance(method, str):
+        found = _built_in().get(method) or _from_other_packages().get(method)
+        if found is None:
+            raise UnknownName(f"there is no selector {shown(method)}; {suggestion(method, selectors())}")
+        method = found
+    selector = method if isinstance(method, Selector) else from_function(method)
     if selector.problem:
         raise PluginError(selector.problem)
     return selector

@@ -17,10 +17,10 @@ from typing import Annotated, Any, get_args
 import numpy as np
 
 from framesift._utils.credentials import check_reader_address
-from framesift._utils.plugins import Plugin, reason
+from framesift._utils.plugins import Plugin
 from framesift._utils.records import shown
 from framesift._utils.text import suggestion
-from framesift.errors import BudgetError, FramesiftError, InputError, OptionError, PluginError
+from framesift.errors import BudgetError, FramesiftError, InputError, OptionError
 from framesift.selection.explainer import Explainer
 from framesift.selection.trace import to_json
 from framesift.types import Basis, Evidence, Lookup, Selection
@@ -104,8 +104,6 @@ class Selector:
 
     def run(self, evidence: Evidence, budget: int, *, lookup: Lookup | None = None, **options: Any) -> Selection:
         """The function's selection; its trace records the options and how many candidates there were."""
-        if self.problem:
-            raise PluginError(self.problem)
         passed = {name: check_value(name, value, self._kinds.get(name)) for name, value in options.items()}
         if self.takes_lookup:
             given = {part: value for part in self.parts if (value := passed.pop(part, None)) is not None}
@@ -113,7 +111,9 @@ class Selector:
             options |= {part: getattr(lookup, part) for part in self.parts}
         if self.config is not None:
             passed = {"config": self.config(**passed)}
-        selection = self._call(evidence, budget, passed)
+        selection = self.function(evidence, budget, **passed)
+        if not self.is_built_in:
+            selection = _check_result(selection, self.name, evidence, budget)
         count = len(evidence)
         recorded = {name: _recorded(value) for name, value in {**self.options, **options}.items()}
         trace = {"candidates": count, "duration_s": evidence.length_s, "options": recorded, "looked_at": count}
@@ -121,16 +121,6 @@ class Selector:
             candidates, verb = (f"are {count} candidates", "all are") if count > 1 else ("is one candidate", "it is")
             trace["note"] = f"there {candidates} for a budget of {budget}: {verb} selected"
         return replace(selection, method=self.name, budget=budget, trace={**trace, **to_json(selection.trace)})
-
-    def _call(self, evidence: Evidence, budget: int, options: Mapping[str, Any]) -> Selection:
-        try:
-            selection = self.function(evidence, budget, **options)
-        except Exception as error:
-            if not self.package or isinstance(error, FramesiftError):
-                raise
-            title = f"the selector {self.name!r} of {self.package}"
-            raise PluginError(f"{title} failed ({reason(error)}); report it to its authors") from error
-        return selection if self.is_built_in else _check_result(selection, self.name, evidence, budget)
 
 
 Method = str | Selector | Function  # a name of `selectors()`, or the selector itself
@@ -170,10 +160,10 @@ def _check_result(selection: Any, name: str, evidence: Evidence, budget: int) ->
         raise InputError(f"{name} returned a {type(selection).__name__}; expected a Selection")
     indices = [int(index) for index in selection.indices]
     most = min(budget, len(evidence))
-    if not 1 <= len(indices) <= most or len(set(indices)) < len(indices):
-        raise InputError(f"{name} selected the frames {indices[:20]}; expected 1 to {most} different ones")
-    if min(indices) < 0 or max(indices) >= len(evidence):
-        raise InputError(f"{name} selected the frames {indices[:20]}; expected indices from 0 to {len(evidence) - 1}")
+    valid = set(indices).intersection(range(len(evidence)))
+    if not 1 <= len(indices) == len(valid) <= most:
+        expected = f"expected 1 to {most} different indices from 0 to {len(evidence) - 1}"
+        raise InputError(f"{name} selected the frames {indices[:20]}; {expected}")
     try:
         json.dumps(dict(selection.trace), allow_nan=False)
     except (TypeError, ValueError) as error:

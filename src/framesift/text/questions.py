@@ -20,7 +20,6 @@ _OPTION_KEYS = ("options", "candidates", "choices", "option")
 _ID_KEYS = ("id", "question_id", "qid", "uid")
 _OPTION_COLUMN = re.compile(r"^(?:option|choice|candidate|a)?[ _-]?(\d{1,2}|[a-j])$", re.IGNORECASE)
 EXPECTED = "questions as JSON, CSV or text"
-MAX_BYTES = 256 * 2**20
 
 
 @dataclass(frozen=True)
@@ -41,8 +40,6 @@ def read_questions(path: str | os.PathLike[str]) -> list[QuestionRow]:
     `to_s` (or `until`) are the part of the video that a question is about.
     """
     file = Path(path)
-    if file.is_file() and file.stat().st_size > MAX_BYTES:
-        raise InputError(f"{path} is larger than {MAX_BYTES >> 20} MiB; expected {EXPECTED}")
     rows = [parse_question_row(value, f"{path}, {place}") for place, value in _values(file)]
     if not rows:
         raise InputError(f"{path} contains no question; expected at least one")

@@ -325,10 +325,7 @@ def validate_times(values: ArrayLike, duration_s: float, count: int) -> Array:
 
 
 def validate_query(values: ArrayLike, dim: int) -> Array:
-    query = np.asarray(values)
-    if query.ndim != 1:
-        raise InputError(f"query has shape {query.shape}; expected ({dim},): one text vector")
-    unit: Array = UnitRows(query[None], "query", dim=dim).exact()[0]
+    unit: Array = UnitRows(np.asarray(values)[None], "query", dim=dim).exact()[0]
     return unit
 
 

@@ -47,9 +47,7 @@ def tspo(
     network = lookup.require("network")
     row_lengths = _check_lengths(lengths, len(evidence))
     frames = evidence.vectors.rows * row_lengths[:, None]
-    embedded = np.asarray(network.embed(frames))
-    if embedded.shape != frames.shape:
-        raise InputError(f"the network gave {embedded.shape} for frames of {frames.shape}; expected the same")
+    embedded = network.embed(frames)
     cosines = UnitRows(embedded, "the network's vectors").products(evidence.query_row)[:, 0]
     ranking = Ranking(merge_ties((cosines + evidence.relevance) / TEMPERATURE))
     return Selection.of(evidence, ranking.order[:budget] if choose == "top" else best_of_bins(ranking, budget))
