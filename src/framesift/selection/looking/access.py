@@ -8,7 +8,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -30,6 +30,7 @@ MAX_JSON_STARTS = 100  # brackets tried without success as the start of a reply'
 CELL_SIZE = (200, 95)
 ALONE_SIZE = (600, 285)
 
+FieldKind = TypeVar("FieldKind")
 Detections = Mapping[int, Sequence[Box]]  # frame index → its boxes
 
 
@@ -188,6 +189,12 @@ def reply_field(reply: str, name: str) -> Any:
     """The value of this name in a reply's JSON object, or the reply's list; None without either."""
     value = parse_json(reply)
     return value.get(name) if isinstance(value, dict) else value
+
+
+def field_of(value: object, name: str, kind: type[FieldKind]) -> FieldKind:
+    """A field of an object in a reply; without one of this type, an empty one."""
+    found = value.get(name) if isinstance(value, Mapping) else None
+    return found if isinstance(found, kind) else kind()
 
 
 def whole_number(value: object) -> int | None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from framesift._utils.requirements import require
 from framesift.errors import OptionError
-from framesift.selection.looking.access import Access, candidate_rate, detected_scores
+from framesift.selection.looking.access import Access, candidate_rate, detected_scores, field_of
 from framesift.selection.selector import Count, selector
 from framesift.types import Array, Evidence, Lookup, Selection
 
@@ -241,24 +241,18 @@ def read_tree(value: object, experts: Sequence[str], depth: int = 0) -> Tree | N
     Leaves of other experts are left out, with the branches that become empty; a branch of one child is that child.
     RIGHT_AFTER with more than two children is nested from the right.
     """
-    if not isinstance(value, Mapping) or depth > MAX_DEPTH:
+    operator, expert, query = (field_of(value, name, str).strip() for name in ("op", "expert", "query"))
+    if operator == "LEAF":
+        return Leaf(expert, query) if expert in experts and query else None
+    rows = field_of(value, "children", list)[: MAX_LEAVES if depth < MAX_DEPTH else 0]
+    children = [child for row in rows if (child := read_tree(row, experts, depth + 1)) is not None]
+    if operator not in OPERATORS or not children:
         return None
-    if value.get("op") == "LEAF":
-        expert, query = value.get("expert"), value.get("query")
-        if expert in experts and isinstance(query, str) and query.strip():
-            return Leaf(str(expert), query.strip())
-        return None
-    rows = value.get("children")
-    if value.get("op") not in OPERATORS or not isinstance(rows, list):
-        return None
-    children = [child for row in rows[:MAX_LEAVES] if (child := read_tree(row, experts, depth + 1)) is not None]
-    if not children:
-        return None
-    if value["op"] == "RIGHT_AFTER" and len(children) > 2:
+    if operator == "RIGHT_AFTER" and len(children) > 2:
         return reduce(
             lambda later, earlier: Branch("RIGHT_AFTER", (earlier, later)), reversed(children[:-1]), children[-1]
         )
-    return children[0] if len(children) == 1 else Branch(value["op"], tuple(children))
+    return children[0] if len(children) == 1 else Branch(operator, tuple(children))
 
 
 def leaves_of(tree: Tree) -> Iterator[Leaf]:

@@ -14,7 +14,7 @@ import numpy as np
 from framesift._utils.text import clock, printable
 from framesift.errors import OptionError
 from framesift.selection.baselines import evenly_spaced
-from framesift.selection.looking.access import Access, json_values
+from framesift.selection.looking.access import Access, field_of, json_values
 from framesift.selection.scores import Ranking
 from framesift.selection.selector import Count, Positive, Whole, selector
 from framesift.types import Array, Evidence, Selection
@@ -161,9 +161,8 @@ def read_sessions(reply: str) -> list[Session]:
 
 def _session(entry: dict[str, Any]) -> Session:
     start_s, end_s = (_number(entry.get(name)) for name in ("start", "end"))
-    times = entry.get("keyframes")
-    key_times = map(_number, times if isinstance(times, list) else [])
-    topic, summary = (printable(text) if isinstance(text, str) else "" for text in map(entry.get, ("topic", "summary")))
+    key_times = map(_number, field_of(entry, "keyframes", list))
+    topic, summary = (printable(field_of(entry, name, str)) for name in ("topic", "summary"))
     return Session(start_s, end_s, topic, summary, tuple(time for time in key_times if not math.isnan(time)))
 
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from itertools import pairwise
 from typing import Any, Protocol
 
-from framesift.selection.looking.access import parse_json
+from framesift.selection.looking.access import field_of, parse_json
 from framesift.types import Question
 from framesift.types.lookup import RELATION_KINDS, Objects, Relation, RelationKind
 
@@ -94,13 +94,12 @@ class LanguageModelNamer:
 
     def name_objects(self, question: Question) -> Objects:
         prompt = self.PROMPT.format(limit=MAX_PHRASES, question=question.query_text)
-        reply = parse_json(self._complete(prompt), dict) or {}
-        targets = _phrases(reply.get("targets"))
+        reply = parse_json(self._complete(prompt), dict)
+        targets, cues = (_phrases(field_of(reply, name, list)) for name in ("targets", "cues"))
         if not targets:
             return RuleBasedNamer().name_objects(question)
-        triples = reply.get("relations")
-        related = filter(_is_relation, triples if isinstance(triples, list) else ())
-        return Objects(targets, _phrases(reply.get("cues")), tuple(related)[:MAX_PHRASES])
+        related = filter(_is_relation, field_of(reply, "relations", list))
+        return Objects(targets, cues, tuple(related)[:MAX_PHRASES])
 
 
 def noun_phrases(text: str) -> Iterable[tuple[str, int, int]]:
@@ -121,8 +120,7 @@ def _ends_phrase(word: str) -> bool:
     return bare in _FUNCTION or len(bare) == 1
 
 
-def _phrases(values: object) -> tuple[str, ...]:
-    values = values if isinstance(values, list) else []
+def _phrases(values: list[object]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(v.strip().lower() for v in values if isinstance(v, str) and v.strip()))[:MAX_PHRASES]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from framesift.errors import OptionError
-from framesift.selection.looking.access import Access, candidate_rate, detected_scores
+from framesift.selection.looking.access import Access, candidate_rate, detected_scores, field_of
 from framesift.selection.scores import Ranking
 from framesift.selection.selector import Amount, Count, selector
 from framesift.types import Event, Evidence, Selection
@@ -109,14 +109,11 @@ def _alone(query: str) -> dict[str, Any]:
 def read_plan(plan: object) -> tuple[list[dict[str, str]], str]:
     """The valid searches of a plan, each with id, tool and query, and its expression; empty if it has none."""
     found = []
-    plan = plan if isinstance(plan, Mapping) else {}
-    rows, expression = plan.get("queries"), plan.get("combine")
-    for row in rows if isinstance(rows, list) else []:
-        values = [row.get(name) for name in ("id", "tool", "query")] if isinstance(row, Mapping) else []
-        texts = [value.strip() for value in values if isinstance(value, str) and value.strip()]
-        if len(texts) == 3 and texts[1] in TOOLS:
-            found.append({"id": texts[0], "tool": TOOLS[texts[1]], "query": texts[2]})
-    return found[:MAX_QUERIES], expression if isinstance(expression, str) else ""
+    for row in field_of(plan, "queries", list):
+        name, tool, query = (field_of(row, field, str).strip() for field in ("id", "tool", "query"))
+        if name and tool in TOOLS and query:
+            found.append({"id": name, "tool": TOOLS[tool], "query": query})
+    return found[:MAX_QUERIES], field_of(plan, "combine", str)
 
 
 def _ranks(access: Access, queries: Sequence[Mapping[str, str]]) -> list[Array]:

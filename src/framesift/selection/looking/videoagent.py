@@ -12,7 +12,7 @@ import numpy as np
 
 from framesift._utils.text import clock, printable
 from framesift.selection.baselines import evenly_spaced
-from framesift.selection.looking.access import Access, reply_field, whole_number
+from framesift.selection.looking.access import Access, field_of, reply_field, whole_number
 from framesift.selection.scores import Ranking
 from framesift.selection.selector import Count, Whole, check_whole, selector
 from framesift.types import CandidateIndex, Evidence, Lookup, Selection
@@ -129,11 +129,8 @@ def parse_missing(reply: str, segments: int) -> list[tuple[int, str]]:
     entries = reply_field(reply, "frames")
     wanted = []
     for entry in entries if isinstance(entries, list) else []:
-        text, given = (entry.get("description"), entry.get("segment")) if isinstance(entry, dict) else (None, None)
-        number = whole_number(given)
-        if number is None or not 1 <= number <= segments:
-            continue
-        if isinstance(text, str) and text.strip():
+        text, number = field_of(entry, "description", str), whole_number(field_of(entry, "segment", object)) or 0
+        if text.strip() and 1 <= number <= segments:
             wanted.append((number - 1, printable(text)))
     return wanted[:MAX_DESCRIPTIONS]
 
