@@ -37,7 +37,7 @@ def test_rate_may_be_given_for_each_video(tmp_path):
     [
         ([{"id": "elsewhere", "times_s": [9]}], "none of the 1 entries"),
         ([{"id": "a"}], "entry 1 has no frames; expected one of times_s"),
-        ([{"id": "a", "times_s": [1]}, {"id": "a", "times_s": [2]}], "'a' occurs more than once"),
+        ([{"id": "a", "times_s": [1]}, {"id": "a", "times_s": [2]}], "repeats the id 'a'"),
         ([[30], [60]], "2 lists of frames without ids for 3 questions"),
         ({"a": [10]}, "no frame rate, and v.mp4 does not exist; give the rate of each video"),
     ],

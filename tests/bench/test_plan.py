@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from framesift.batch.settings import QuestionSettings, row_identity
-from framesift.bench.plan import make_plan, read_plan, readers_of
+from framesift.bench.plan import make_plan, readers_of
 from framesift.bench.runner import run_item
 from framesift.errors import InputError, OptionError
-from framesift.pipeline.config import PipelineConfig
+from framesift.pipeline.config import PipelineConfig, read_settings
 from helpers.small_dataset import make_dataset
 
 PAPER = sorted((Path(__file__).parents[2] / "benchmarks" / "paper").glob("*.yaml"))
@@ -109,7 +109,7 @@ def test_contradictory_settings_are_an_error(settings, words):
     ("text", "words"),
     [
         ("method: [gcr]", r"has no setting 'method'; did you mean methods\?"),
-        ("blocks: [{readers: [similarity]}]", "block 1 has no setting 'readers'"),
+        ("blocks: [{readers: [similarity]}]", "a block of the plan has no setting 'readers'"),
         ("- gcr", "has no settings"),
         ("methods: [gcr", "can't be read"),
         ("methods: !!python/object/apply:os.getcwd []", "can't be read"),
@@ -118,12 +118,12 @@ def test_contradictory_settings_are_an_error(settings, words):
 def test_file_that_is_not_a_plan_is_an_error(tmp_path, text, words):
     (tmp_path / "plan.yaml").write_text(text)
     with pytest.raises(InputError, match=words):
-        read_plan(tmp_path / "plan.yaml")
+        make_plan(read_settings(tmp_path / "plan.yaml"))
 
 
 @pytest.mark.parametrize("path", PAPER, ids=lambda path: path.stem)
 def test_plan_of_the_paper_becomes_jobs(path, tmp_path):
-    plan = make_plan(read_plan(path))
+    plan = make_plan(read_settings(path))
     assert not plan.times and plan.config.index.unchanged_frames == "encode"
     assert all(choice.whole_video == (choice.method == "uniform") for choice in plan.choices)
     dataset = make_dataset(tmp_path, videos=1)
@@ -134,7 +134,7 @@ def test_plan_of_the_paper_becomes_jobs(path, tmp_path):
 
 
 def test_table_1_holds_the_lines_of_the_paper():
-    plan = make_plan(read_plan(next(path for path in PAPER if path.stem == "table1")))
+    plan = make_plan(read_settings(next(path for path in PAPER if path.stem == "table1")))
     lines = [(choice.method, choice.budget, choice.text_mode) for choice in plan.choices]
     assert ("gcr", 64, "aligned") in lines and ("wfs-sb", 32, "none") in lines and len(lines) == 3 + 8 + 3
     assert len(plan.readers) == 3 and plan.config.index.encoder == "siglip"

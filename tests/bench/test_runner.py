@@ -8,10 +8,10 @@ import pytest
 from framesift.batch import workers
 from framesift.batch.results import read_results
 from framesift.batch.settings import ReaderSpec
-from framesift.bench.plan import read_plan
 from framesift.bench.report import make_tables
 from framesift.bench.runner import run_benchmark, with_prompt
 from framesift.errors import ReaderError
+from framesift.pipeline.config import read_settings
 from helpers.small_dataset import FirstOption, make_dataset, small_plan
 
 
@@ -71,7 +71,7 @@ def test_plan_compares_frames_and_pixels_at_equal_tokens(run, tmp_path):
             tokens = sum(frame.image.width * frame.image.height // 784 for frame in exhibit)
             return replace(super().answer(exhibit, question, text_mode), tokens=tokens)
 
-    settings = read_plan(Path(__file__).parents[2] / "benchmarks/paper/equal-tokens.yaml")
+    settings = read_settings(Path(__file__).parents[2] / "benchmarks/paper/equal-tokens.yaml")
     plan = small_plan(PixelCounter(), **settings)
     clips = make_dataset(tmp_path / "clips", videos=1, seconds=16, size=(640, 360))
     _, results = run(plan, dataset=clips)

@@ -208,8 +208,8 @@ def _published_data(folder: Path) -> Iterator[FileUse]:
 
 
 def _settings(folder: Path, own: Path) -> Iterator[FileUse]:
-    from framesift.bench.plan import make_plan, read_plan
-    from framesift.pipeline.config import PipelineConfig
+    from framesift.bench.plan import make_plan
+    from framesift.pipeline.config import PipelineConfig, read_settings
 
     plan = (
         "methods: [gcr, uniform]\nbudgets: [8, 32]\ntext_modes: [aligned]\nreaders: {Small: similarity}\n"
@@ -223,7 +223,7 @@ def _settings(folder: Path, own: Path) -> Iterator[FileUse]:
 
     # As `bench run` does, up to the choice of questions.
     run = partial(_command, "bench", "run", "--ids", "nothing")
-    yield _file("plan", folder / "plan.yaml", plan, lambda path: make_plan(read_plan(path)))
+    yield _file("plan", folder / "plan.yaml", plan, lambda path: make_plan(read_settings(path)))
     yield _file("plan run", folder / "plan-run.yaml", plan, run)
     yield _file("settings", folder / "settings.json", config, PipelineConfig.from_file)
     yield _file("settings in YAML", folder / "settings.yaml", json.dumps(config), PipelineConfig.from_file)

@@ -96,9 +96,9 @@ def run_evidence_set(
     identity = row_identity(config) | {"encoder": config.index.key("").encoder}
     if data.kind == "moments":
         identity |= {"events": "none", "visual_demand": _MOMENT_DEMAND}
-    notes = list(data.notes)
+    notes = data.notes
     if borrowed is not None:
-        notes.append(f"frames borrowed from {Path(borrowed.info.path).name}, {counted(len(borrowed), 'candidate')}")
+        notes += (f"frames borrowed from {Path(borrowed.info.path).name}, {counted(len(borrowed), 'candidate')}",)
     run = new_run(
         command=command,
         dataset=data.name,
@@ -107,7 +107,7 @@ def run_evidence_set(
         encoder=identity["encoder"],
         versions=package_versions(),
         items=len(data.questions),
-        notes=tuple(notes),
+        notes=notes,
     )
     stored = Results([], {}) if folder is None else read_earlier(folder)
     finished = {row.key: row for row in stored.rows if row.annotation == run.annotation}
@@ -202,7 +202,10 @@ class _PreparedSetVideo:
         duration_s = video.duration_s or 0.0
         count = max(int(np.ceil(duration_s)), 1)
         times = np.arange(count, dtype=float) if video.times_s is None else np.asarray(video.times_s)
-        rows = self._borrow(times, duration_s)
+        # The frames of the substitute video, one per second; after its end they begin again.
+        frames = np.asarray(self.borrowed.frames if self.borrowed is not None else ())
+        first = _OFFSET_S[self.kind] * video.number % max(len(frames) - int(duration_s), 1)
+        rows = frames[(first + (times - times[0]).astype(int)) % len(frames)]
         return VideoIndex(VideoInfo(video.id, duration_s), times, rows, self.config.index.key("").encoder)
 
     @cached_property
@@ -230,13 +233,6 @@ class _PreparedSetVideo:
             vectors = np.concatenate((cosines[:, None], np.sqrt(1 - cosines**2)[:, None] * frames), axis=1)
             query = np.eye(vectors.shape[1])[0]
         return Evidence(times, index.info.duration_s, vectors, query, visual_demand=_MOMENT_DEMAND)
-
-    def _borrow(self, times: Array, duration_s: float) -> Array:
-        """(n, D) frames of the substitute video, one per second; after its end they begin again."""
-        frames = np.asarray(self.borrowed.frames if self.borrowed is not None else ())
-        first = _OFFSET_S[self.kind] * self.video.number % max(len(frames) - int(duration_s), 1)
-        rows: Array = frames[(first + (times - times[0]).astype(int)) % len(frames)]
-        return rows
 
 
 def _with_frames(rows: Sequence[Result], prepared: _PreparedSetVideo, choice: SelectionChoice) -> list[Result]:

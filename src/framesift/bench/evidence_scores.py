@@ -75,7 +75,7 @@ def score_times(item: Item, times_s: Sequence[float]) -> EvidenceScore | None:
     times = np.asarray(times_s, dtype=np.float64)
     is_near = [bool(_within(times, spans, NEAR_S).any()) for spans in targets]
     scene_scores = _scene_scores(times, item.scenes) if item.scenes else (None, None, None, None)
-    return EvidenceScore(item.id, item.video_id, len(times), any(is_near), sum(is_near) / len(is_near), *scene_scores)
+    return EvidenceScore(item.id, item.video_id, len(times), any(is_near), float(np.mean(is_near)), *scene_scores)
 
 
 def score_selections(

@@ -18,6 +18,7 @@ from framesift._utils.tables import read_bytes
 from framesift.bench.annotations import FILE, read_rows
 from framesift.bench.items import Item
 from framesift.errors import InputError
+from framesift.video.timeline import read_timeline
 
 IDS = ("id", "question_id", "q_uid", "uid")
 TIMES = ("times_s", "frame_timestamps", "timestamps_used")  # ours, KFS-Bench, ToolMerge
@@ -105,8 +106,6 @@ def frame_times(video: str | os.PathLike[str], numbers: Sequence[int], *, fps: f
     if fps is not None:
         rate = _checked_rate(fps, str(video))
         return [number / rate for number in numbers]
-    from framesift.video.timeline import read_timeline
-
     timeline = read_timeline(video)
     if numbers and max(numbers) >= len(timeline):
         raise InputError(f"{video} has {len(timeline)} frames; got frame number {max(numbers)}")
@@ -138,28 +137,24 @@ def _times(entry: _Entry, item: Item, fps: FrameRates | None) -> list[float]:
 def _read_entries(path: Path, ids: Sequence[str]) -> dict[str, _Entry]:
     """The entries of a file by question."""
     value = _read_json(path)
-    pairs: Iterable[tuple[str | None, Any]]
+    names: Sequence[str | None] = [None] * len(value)
+    rows = value
     if isinstance(value, Mapping):
-        pairs = value.items()
-    elif not all(isinstance(part, list) for part in value):
-        pairs = ((None, row) for row in value)
-    else:
-        if len(value) != len(ids):
-            raise InputError(
-                f"{path} has {len(value)} lists of frames without ids for {len(ids)} questions; expected one for each, "
-                "in the annotation's order"
-            )
-        pairs = zip(ids, value, strict=True)
+        names, rows = list(value), value.values()
+    elif all(isinstance(part, list) for part in value):
+        names = ids
+    if len(names) != len(rows):
+        raise InputError(
+            f"{path} has {len(rows)} lists of frames without ids for {len(ids)} questions; expected one for each, "
+            "in the annotation's order"
+        )
     entries = {}
-    for k, (key, row) in enumerate(pairs, 1):
+    for k, (key, row) in enumerate(zip(names, rows, strict=True), 1):
         entry = _Entry(f"{path}, entry {k}", row if isinstance(row, Mapping) else {NUMBERS[0]: row})
         name = entry.first(IDS, Name) or key
-        if name is None:
-            raise InputError(f"{entry.location} has no id; expected one of {', '.join(IDS)}")
-        if name in entries:
-            raise InputError(
-                f"{entry.location}: the id {name!r} occurs more than once; expected one entry per question"
-            )
+        if name is None or name in entries:
+            problem = f"has no id of {', '.join(IDS)}" if name is None else f"repeats the id {name!r}"
+            raise InputError(f"{entry.location} {problem}; expected one entry per question")
         entries[name] = entry
     return entries
 

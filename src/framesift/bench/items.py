@@ -100,11 +100,10 @@ class Dataset:
         """
         items: Sequence[Item] = self.items
         if ids:
-            known = {item.id for item in items}
-            if unknown := next((name for name in ids if name not in known), None):
-                example = self.items[0].id if self.items else ""
-                raise InputError(f"{self.name} has no question {shown(unknown)}; its ids look like {example!r}")
             items = [item for item in items if item.id in set(ids)]
+            if unknown := [name for name in ids if name not in {item.id for item in items}]:
+                example = self.items[0].id if self.items else ""
+                raise InputError(f"{self.name} has no question {shown(unknown[0])}; its ids look like {example!r}")
         if groups:
             items = self._of_groups(items, {group.strip().lower() for group in groups})
         check_count("sample", sample)
@@ -137,18 +136,17 @@ class Dataset:
             else:
                 items.append(replace(item, subtitles=None) if kinds else item)
         missing = "; ".join(_describe_missing(kind, counts) for kind, counts in absent.items() if counts)
-        if missing and not allow_missing:
-            raise InputError(f"{self.name}: {missing}; get these files, or omit them with --allow-missing")
-        if missing and not items:
-            raise InputError(f"{self.name}: {missing}; no question is left")
+        if missing and not (allow_missing and items):
+            remedy = "" if allow_missing else ", or omit them with --allow-missing"
+            raise InputError(f"{self.name}: {missing}; get these files{remedy}")
         return replace(self, items=tuple(items), missing=missing, skipped=tuple(skipped))
 
     def with_scenes(self, scenes: Mapping[str, tuple[Spans, ...]]) -> "Dataset":
         """Set the scenes of questions by id; others keep their own."""
-        known = {item.id for item in self.items}
-        if scenes and not known & set(scenes):
+        if scenes and not any(item.id in scenes for item in self.items):
+            example = self.items[0].id
             raise InputError(
-                f"none of the {len(scenes)} ids with scenes is in {self.name}; its ids look like {min(known)!r}"
+                f"none of the {len(scenes)} ids with scenes is in {self.name}; its ids look like {example!r}"
             )
         return replace(self, items=tuple(replace(i, scenes=scenes.get(i.id, i.scenes)) for i in self.items))
 

@@ -346,7 +346,7 @@ def _concerns(name: str, row: Result) -> bool:
 
 def _groups(rows: Iterable[Result]) -> list[str]:
     groups = {row.group for row in rows if row.group}
-    return [*ranked(groups, GROUP_ORDER), OVERALL] if len(groups) > 1 else [OVERALL]
+    return [*(ranked(groups, GROUP_ORDER) if len(groups) > 1 else ()), OVERALL]
 
 
 def _answered(parts: Mapping[str, list[Result]]) -> dict[str, list[Result]]:

@@ -20,7 +20,6 @@ blocks: [{methods: [gcr], text_modes: [aligned]}] each with its own settings ins
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from itertools import product
-from pathlib import Path
 from typing import Any, Literal
 
 from framesift._utils.json import parse_scalar
@@ -31,7 +30,7 @@ from framesift.batch.settings import ReaderSpec, SelectionChoice
 from framesift.bench.datasets import DATASETS
 from framesift.errors import InputError, OptionError
 from framesift.indexing.index import IndexSettings
-from framesift.pipeline.config import PipelineConfig, ReaderSettings, SelectionSettings, read_settings
+from framesift.pipeline.config import PipelineConfig, ReaderSettings, SelectionSettings
 from framesift.readers.prompts import check_text_mode
 from framesift.selection.gcr.method import STAGES
 from framesift.selection.registry import check_budget, check_options, get_selector, method_for_demand
@@ -85,17 +84,11 @@ class BenchmarkPlan:
         return replace(self, choices=tuple(choices))
 
 
-def read_plan(path: str | Path) -> dict[str, Any]:
-    """The settings of a plan's YAML file; an unknown one is an error that lists the valid ones."""
-    settings = read_settings(path)
-    _check_known(settings, SETTINGS, str(path))
-    for k, block in enumerate(_blocks(settings, str(path)), 1):
-        _check_known(block, _BLOCK, f"{path}, block {k}")
-    return settings
-
-
 def make_plan(settings: Mapping[str, Any], dataset: str = "") -> BenchmarkPlan:
-    """The plan for a data set from settings as YAML or flags give them: lists, or texts with commas between."""
+    """The plan for a data set from settings as YAML or flags give them: lists, or texts with commas between.
+
+    An unknown setting is an error that lists the valid ones.
+    """
     _check_known(settings, SETTINGS, "the plan")
     given = {name: value for name, value in settings.items() if value is not None}
     own = read_record(_PlanSettings, given, "the plan")
@@ -109,7 +102,8 @@ def make_plan(settings: Mapping[str, Any], dataset: str = "") -> BenchmarkPlan:
         method, _, option = name.partition(".")
         check_options(method, {option: None}, get_selector(method).options)
     choices: dict[str, SelectionChoice] = {}
-    for block in _blocks(given, "the plan") or [{}]:
+    for block in read_value(tuple[dict[str, Any], ...], given.get("blocks") or ({},), "the plan: blocks"):
+        _check_known(block, _BLOCK, "a block of the plan")
         settings = DEFAULTS | {name: given[name] for name in _BLOCK if name in given} | block
         for choice in _choices(settings, per_dataset.get(dataset, {})):
             choices.setdefault(repr(choice), replace(choice, whole_video=is_whole and choice.method == UNIFORM))
@@ -216,12 +210,6 @@ def _methods_with(name: str, options_of: Mapping[str, Mapping[str, object]]) -> 
         known = dict.fromkeys(option for options in options_of.values() for option in options)
         raise OptionError(f"none of {', '.join(options_of)} has an option {name!r}; {suggestion(name, known)}")
     return matches
-
-
-def _blocks(settings: Mapping[str, Any], location: str) -> tuple[dict[str, Any], ...]:
-    listed = settings.get("blocks") or ()
-    blocks: tuple[dict[str, Any], ...] = read_value(tuple[dict[str, Any], ...], listed, f"{location}: blocks")
-    return blocks
 
 
 def _check_known(settings: Iterable[Any], known: Sequence[str], location: str) -> None:

@@ -61,8 +61,6 @@ def write_report(
             f"the results have no rows of {baseline!r} to compare with; expected one of {listed(compared)}"
         )
     target = Path(folder)
-    if os.path.isfile(target):
-        raise InputError(f"{target} is a file; expected a directory for the report, choose another name")
     tables: list[ResultTable] = []
     for table in (*make_tables(results, baseline), *evidence_tables(results, datasets)):
         tables.append(replace(table, name=_unused(table.name, [other.name for other in tables])))
@@ -186,12 +184,10 @@ def describe(rows: Sequence[Result], runs: Mapping[str, Run]) -> tuple[str, ...]
     lines += _labelled("versions", versions)
     lines += _labelled("missing", (text for run in used for text in run.missing))
     lines += _labelled("note", (text for run in used for text in run.notes))
-    warned = sorted({row.video_id for row in rows if row.warnings})
-    if warned:
+    if warned := sorted({row.video_id for row in rows if row.warnings}):
         videos = counted(len({row.video_id for row in rows}), "video")
         lines.append(f"warnings: on {len(warned)} of {videos} ({_first_names(warned)})")
-    unknown = sum(row.run not in runs for row in rows)
-    if unknown:
+    if unknown := sum(row.run not in runs for row in rows):
         lines.append(f"{unknown} of {len(rows)} rows have no record of their run")
     return tuple(lines)
 

@@ -135,8 +135,9 @@ def _verdict(claim: str, hits: Hits, dataset: Dataset, other: str, kinds: Sequen
         for budget in sorted({budget for _, budget in hits})
         for item in items
     ]
-    ours, theirs = sum(pair[0] for pair in pairs), sum(pair[1] for pair in pairs)
-    interval = difference_interval([int(a) - int(b) for a, b, _ in pairs], [video for *_, video in pairs])
+    found, others, video_ids = zip(*pairs, strict=True)
+    ours, theirs = sum(found), sum(others)
+    interval = difference_interval([int(a) - int(b) for a, b, _ in pairs], video_ids)
     value, low, high = (100 * part for part in interval)
     measured = f"{ours} versus {theirs} of {len(pairs)}, {signed(value)} points ({minus(low)} … {minus(high)})"
     return {"claim": claim, "measured": measured, "holds": ours > theirs, "difference": value, "low": low, "high": high}

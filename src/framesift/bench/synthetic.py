@@ -180,11 +180,9 @@ def write_script(number: int, seconds: int = SECONDS) -> Script:
     backgrounds = rng.sample(BACKGROUNDS, len(BACKGROUNDS))
     lengths = _parts(seconds - sum(shot[1] for shot in (*subjects, *blurred)), len(backgrounds), rng)
     positions = sorted(rng.sample(range(1, len(backgrounds)), len(subjects)))
-    order = []
-    for k, (background, length) in enumerate(zip(backgrounds, lengths, strict=True)):
-        if k in positions:
-            order.append(subjects[positions.index(k)])
-        order.append((background, length, SLOW))
+    order = [(background, length, SLOW) for background, length in zip(backgrounds, lengths, strict=True)]
+    for k, subject in reversed(list(zip(positions, subjects, strict=True))):
+        order.insert(k, subject)
     shots, start_s = [], 0
     for photograph, length, style in [*blurred, *order] if number % 2 else [*order, *reversed(blurred)]:
         shots.append(Shot(photograph, start_s, length, style))
@@ -206,9 +204,8 @@ def _speech(
     shots: list[Shot], visual: Shot, occluded: Shot, line: str, rng: random.Random
 ) -> tuple[list[tuple[float, float, str]], tuple[float, float]]:
     """The lines, none of them over the two evidence shots, and the span of the line that answers."""
-    end = shots[-1].end_s
     starts = []
-    for start in range(3, end - SPEECH_S, SPEECH_PERIOD_S):
+    for start in range(3, shots[-1].end_s - SPEECH_S, SPEECH_PERIOD_S):
         at = start + rng.random() * (SPEECH_PERIOD_S - SPEECH_S - 1)
         if all(at > shot.end_s or at + SPEECH_S < shot.start_s for shot in (visual, occluded)):
             starts.append(round(at, 2))

@@ -17,7 +17,7 @@ from framesift.cli.arguments import AddCommand, Group, Parser, make_command
 from framesift.cli.output import ProgressBar, print_json, print_video_warnings
 from framesift.cli.settings import DECLARED, add_settings, assignment, setting_value
 from framesift.errors import InputError, OptionError
-from framesift.pipeline.config import PipelineConfig
+from framesift.pipeline.config import PipelineConfig, read_settings
 
 if TYPE_CHECKING:
     from framesift.batch.runner import RunSummary
@@ -201,11 +201,11 @@ def _dataset(args: argparse.Namespace) -> int:
 
 
 def _run_file(args: argparse.Namespace) -> int:
-    from framesift.bench.plan import SETTINGS, make_plan, pairs_of, read_plan, readers_of, words
+    from framesift.bench.plan import SETTINGS, make_plan, pairs_of, readers_of, words
 
     if options := _given(args, ("set",)).get("set"):
         raise OptionError(f"--set {options[0]!r} is no setting of a run; options of methods stand in {args.plan}")
-    settings = read_plan(args.plan)
+    settings = read_settings(args.plan)
     in_file = settings.get("readers")
     settings |= _given(args, [name for name in SETTINGS if name not in (*_CHOICE, "readers")])
     readers = readers_of(
