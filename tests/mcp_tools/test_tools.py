@@ -66,6 +66,16 @@ def test_function_returns_blocks_of_a_chat_api_and_errors_as_text(tools):
     assert "not a video in this server's folders" in tools["look"]("nothing.mp4", [1.0])[0]["text"]
 
 
+def test_places_like_a_frame_or_an_image_are_found_in_one_video(tools, folder):
+    tools["watch"]("boat.mp4", question="What is red?", budget=2)
+    (like_frame,) = tools["search_library"](like_video="boat.mp4", like_s=1.0, only_video="boat.mp4", limit=1)
+    Image.new("RGB", (96, 54), "red").save(folder / "red.png")
+    (like_image,) = tools["search_library"](like_video="red.png", limit=1)
+    assert all("boat.mp4" in found["text"] and ", in 0:" in found["text"] for found in (like_frame, like_image))
+    (refused,) = tools["search_library"](like_video="/etc/passwd")
+    assert "not a video in this server's folders" in refused["text"]
+
+
 def test_function_returns_outputs_of_the_openai_agents_sdk(tools, folder):
     look = next(tool for tool in fs.agent_tools(folder, output="openai-agents") if tool.__name__ == "look")
     chat = tools["look"]("boat.mp4", [1.0])

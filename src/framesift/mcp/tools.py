@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from mimetypes import guess_type
 from typing import Annotated, Any, Literal
 
 from PIL import Image
@@ -21,7 +22,7 @@ from framesift.mcp.schemas import MOMENT, ToolDefinition, define, read_arguments
 from framesift.mcp.session import AgentSession
 from framesift.rendering.reasons import explain
 from framesift.rendering.thumbnails import short_side
-from framesift.search.images import frame_image
+from framesift.search.images import frame_image, named_image
 from framesift.search.search import Hit, match_note, search
 from framesift.types import Event, Slot
 from framesift.video.frames import fetch, on_screen_times, probe
@@ -265,7 +266,7 @@ class VideoTools:
             text: What to find, such as "a red bus" or words that are said.
             by: Compare the text with the frames, with the words said, or both.
             limit: The most places to return.
-            like_video: In place of a text: the video whose frame the places should look like.
+            like_video: In place of a text: the video whose frame the places should look like, or an image file.
             like_s: The second of that frame.
             only_video: Search this video only.
 
@@ -286,7 +287,8 @@ class VideoTools:
             query: str | Image.Image = text
             if like_video is not None:
                 with self.about(like_video) as found:
-                    query = frame_image(found.path, like_s)
+                    is_image = (guess_type(found.path)[0] or "").startswith("image/")
+                    query = named_image(str(found.path)) if is_image else frame_image(found.path, like_s)
             hits = search(
                 query,
                 limit=limit,
