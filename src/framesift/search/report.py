@@ -3,7 +3,6 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path, PurePath
-from typing import Any
 
 from framesift._utils.files import StrPath, output_error, write_text
 from framesift._utils.templates import csp_hash, read_asset, render_template
@@ -43,7 +42,12 @@ def write_report(text: str, hits: Sequence[Hit], path: StrPath) -> Path:
         policy=f"default-src 'none'; style-src {csp_hash(style)}; img-src data:; base-uri 'none'; form-action 'none'",
         style=style,
         query=printable(text),
-        hits=[_hit_values(hit) for hit in hits],
+        hits=hits,
+        show=printable,
+        name=_name,
+        folder=lambda hit: "" if "://" in hit.video else printable(str(PurePath(hit.video).parent)),
+        clock=short_clock,
+        thumbnail=_thumbnail,
         note=match_note(hits),
         warnings=list(dict.fromkeys((_name(hit), printable(text)) for hit in hits for text in hit.warnings)),
     )
@@ -51,20 +55,6 @@ def write_report(text: str, hits: Sequence[Hit], path: StrPath) -> Path:
         return write_text(path, page)
     except OSError as error:
         raise output_error(path, error) from error
-
-
-def _hit_values(hit: Hit) -> dict[str, Any]:
-    is_url = "://" in hit.video
-    scores = {"image": hit.relevance, "text": hit.event_relevance}
-    return {
-        "name": _name(hit),
-        "folder": "" if is_url else printable(str(PurePath(hit.video).parent)),
-        "time": short_clock(hit.time_s),
-        "image": "" if is_url else _thumbnail(hit),
-        "event": "" if hit.event is None else printable(hit.event.text),
-        "is_weak": not hit.stands_out,
-        "scores": ", ".join(f"{name} {score:.3f}" for name, score in scores.items() if score is not None),
-    }
 
 
 def _name(hit: Hit) -> str:
