@@ -20,8 +20,8 @@ from framesift._utils.files import atomic_folder, is_temporary
 from framesift._utils.json import load_json
 from framesift._utils.settings import check_count
 from framesift._utils.version import __version__
-from framesift.errors import FramesiftError, InputError, OptionError
-from framesift.library.files import DISK_RESERVE_BYTES, LibraryVideo, make_id, safe_name
+from framesift.errors import InputError, OptionError
+from framesift.library.files import LibraryVideo, check_disk_space, make_id, safe_name
 from framesift.pipeline.config import PipelineConfig
 from framesift.progress import Progress
 from framesift.video.frames import probe
@@ -172,8 +172,7 @@ class Downloads:
             raise InputError(f"{public_url(url)} is a web page; expected the address of a video file")
         length = response.headers.get("content-length", "")
         size = int(length[:15]) if length.isdecimal() else 0
-        if shutil.disk_usage(place).free < min(size, limit) + DISK_RESERVE_BYTES:
-            raise FramesiftError("the disk is too full for this video; free some space and try again")
+        check_disk_space(place, min(size, limit))
         path = place / safe_name(unquote(PurePosixPath(urlsplit(url).path).name) or "video.mp4")
         with path.open("wb") as file:
             for chunk in response.iter_raw(CHUNK_BYTES):

@@ -117,11 +117,6 @@ class VideoFiles:
             return video and self._folders.find_path(str(video.path))
         return video if video.path.is_file() and self.uploads.resolve() in video.path.resolve().parents else None
 
-    def check_disk_space(self, needed: int) -> None:
-        """Refuse an upload that would fill the disk."""
-        if shutil.disk_usage(self.uploads).free < needed + DISK_RESERVE_BYTES:
-            raise InputError("the disk is too full for this video; free some space and upload it again")
-
     def partial_path(self, name: str) -> Path:
         """Where an upload is written until it has been checked."""
         return self.uploads / f"{PARTIAL_PREFIX}{name}"
@@ -282,6 +277,12 @@ def _labelled(folders: tuple[Path, ...]) -> tuple[_NamedFolder, ...]:
             label = f"{readable(given.name) or 'root'} ({number})"
         rows.append(_NamedFolder(given, given.resolve(), label))
     return tuple(rows)
+
+
+def check_disk_space(folder: Path, needed: int) -> None:
+    """Refuse a video that would fill the disk."""
+    if shutil.disk_usage(folder).free < needed + DISK_RESERVE_BYTES:
+        raise InputError("the disk is too full for this video; free some space and try again")
 
 
 def safe_name(name: str) -> str:

@@ -137,7 +137,7 @@ class VideoSession:
         reported: tuple[Any, ...] = ()
         while True:
             left_s = call.deadline_s - time.monotonic()
-            current = self.queue.wait(job.id, min(REPORT_INTERVAL_S, left_s)) if left_s > 0 else self.queue.get(job.id)
+            current = self.queue.wait(job.id, min(REPORT_INTERVAL_S, left_s))
             job = replace(job, state="cancelled") if current is None else current
             if call.cancelled.is_set():
                 raise CallCancelled

@@ -209,14 +209,13 @@ class VideoTools:
         first, last = from_s or 0.0, float("inf") if to_s is None else to_s
         if first > last:
             raise OptionError(f"from_s is {first:g} and to_s {last:g}; expected from_s before to_s")
-        inside = [event for event in text.events if event.end_s >= first and event.start_s <= last]
-        if not inside:
-            extent = min(event.start_s for event in text.events), max(event.end_s for event in text.events)
-            return Reply((f"No words there: those of {name} are from {times(extent[0])} to {times(extent[1])}.",))
         words = contains.casefold().split()
+        inside = [event for event in text.events if event.end_s >= first and event.start_s <= last]
         matching = [event for event in inside if all(word in event.text.casefold() for word in words)]
         if not matching:
-            return Reply((f"None of the {counted(len(inside), 'cue')} there holds all of these words; try fewer.",))
+            extent = min(event.start_s for event in text.events), max(event.end_s for event in text.events)
+            which = " that hold all of `contains`" * bool(inside)
+            return Reply((f"No words there{which}: those of {name} are from {' to '.join(map(times, extent))}.",))
         head = f"{len(matching)} of {counted(len(text.events), 'cue')}, from {data(source)}. {NOTICE}"
         lines = [f"{times(event.start_s)} {plain(event.text)}" for event in matching[:limit]]
         cues = [ListedCue(round(event.start_s, 3), data(event.text)) for event in matching[:limit]]

@@ -20,7 +20,7 @@ from framesift._utils.json import load_json
 from framesift.errors import FramesiftError, InputError, NotStored, OptionError
 from framesift.library.catalog import Catalog
 from framesift.library.downloads import SourceConfig
-from framesift.library.files import DISK_RESERVE_BYTES, LibraryVideo, public_message, safe_name
+from framesift.library.files import LibraryVideo, check_disk_space, public_message, safe_name
 from framesift.library.session import Call, CallCancelled, StillRunning, VideoSession
 from framesift.pipeline.video import Video
 from framesift.progress import stop_when
@@ -119,8 +119,7 @@ class ChatVideos(VideoSession):
             raise InputError(f"the video is larger than {limit / 1e6:.0f} MB, this server's limit (--max-download)")
 
         def write(place: Path) -> Path:
-            if shutil.disk_usage(place).free < size + DISK_RESERVE_BYTES:
-                raise FramesiftError("the disk is too full for this video; free some space and try again")
+            check_disk_space(place, size)
             file.seek(0)
             path = place / safe_name(name)
             with path.open("wb") as copy:

@@ -20,7 +20,7 @@ from framesift.demo.story import EXAMPLES
 from framesift.demo.video import SHOWN_NAME
 from framesift.errors import FramesiftError, InputError
 from framesift.library.catalog import PreparedSummary, VideoFacts
-from framesift.library.files import LibraryVideo, public_message
+from framesift.library.files import LibraryVideo, check_disk_space, public_message
 from framesift.pipeline.chapters import find_chapters
 from framesift.server.answering import frame_url
 from framesift.server.frame_images import ServerBusy
@@ -122,7 +122,7 @@ async def upload_video(request: Request, services: ServicesDep, name: FileName) 
         raise InputError("the body is a form; expected the file's bytes, as curl -X POST -T video.mp4 sends them")
     with _upload_slot(services) as partial:
         length = request.headers.get("content-length", "0")
-        await run_in_threadpool(services.files.check_disk_space, int(length) if length.isdigit() else 0)
+        await run_in_threadpool(check_disk_space, partial.parent, int(length) if length.isdigit() else 0)
         await _receive(request, partial)
         video = await run_in_threadpool(_accept_video, services, partial, name)
     return await run_in_threadpool(describe, services, video)
