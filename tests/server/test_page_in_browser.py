@@ -360,11 +360,11 @@ def test_image_is_searched_for_in_this_video(boat):
 
 def test_questions_to_try_are_asked(shared_server, visit):
     tab = visit(shared_server, "/assets/roles.css")
-    record = shared_server.get(f"/api/videos/{shared_server.boat}").json() | {"examples": ["When do we see the sea?"]}
+    record = shared_server.get(f"/api/videos/{shared_server.boat}").json() | {"examples": ["Do we see the sea?"]}
     tab.page.route(f"**/api/videos/{shared_server.boat}", lambda route: route.fulfill(json=record))
     tab.page.goto(f"{shared_server.url}/video/{shared_server.boat}")
     tab.page.click("#examples button")
-    assert tab.settles(lambda: tab.cards() > 0 and "q=When+do+we+see+the+sea" in tab.page.url)
+    assert tab.settles(lambda: tab.cards() > 0 and "q=Do+we+see+the+sea" in tab.page.url)
 
 
 def test_keys_are_listed_by_a_key_that_a_text_field_keeps(boat):

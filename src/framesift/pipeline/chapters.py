@@ -42,7 +42,7 @@ _SUBJECTS = (
     "a chart;a diagram;a screen;a phone;a laptop computer;a book;a sign;a guitar;a piano;a ball;a gun;a robot;"
     "a machine;a tool;a crowd;a face;a hand;a uniform;a stage;a sports field;a clock;a bag;a bottle;a child"
 )
-PICTURE_QUESTIONS = tuple(f"When do we see {subject}?" for subject in _SUBJECTS.split(";"))
+PICTURE_QUESTIONS = tuple(f"Do we see {subject}?" for subject in _SUBJECTS.split(";"))
 FILLERS = frozenset(term for word in _FILLERS.split() for term in content_terms(word))
 
 

@@ -133,14 +133,16 @@ export async function get(path, options) {
   return (await request(path, options)).json();
 }
 
-export async function post(path, body, options = {}) {
-  const defaults = {
+/** Send JSON, by POST unless the options say otherwise. */
+export const send = (path, body, options) =>
+  request(path, {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify(body ?? {}),
-  };
-  return (await request(path, { ...defaults, ...options })).json();
-}
+    ...options,
+  });
+
+export const post = async (path, body, options) => (await send(path, body, options)).json();
 
 /** "13 lines of text from sample.srt", or that there are none. */
 export function textSummary(words) {

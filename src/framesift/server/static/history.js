@@ -1,8 +1,6 @@
 // The questions asked about a video before: reopened, renamed and deleted.
 import { keptQuestions } from "./answer.js";
-import { counted, el, find, linkButton, redraw, request, showMessage } from "./common.js";
-
-const JSON_HEADERS = { "content-type": "application/json" };
+import { counted, el, find, linkButton, post, redraw, request, showMessage } from "./common.js";
 
 export class QuestionHistory {
   /** onOpen(request) asks a kept question again, with its settings. */
@@ -70,8 +68,7 @@ export class QuestionHistory {
     const title = prompt("Name of this question", question.title || question.request.question);
     if (title === null) return;
     this.act(async () => {
-      const options = { method: "PATCH", headers: JSON_HEADERS, body: JSON.stringify({ title }) };
-      const renamed = await (await request(`/api/videos/${this.video}/history/${question.id}`, options)).json();
+      const renamed = await post(`/api/videos/${this.video}/history/${question.id}`, { title }, { method: "PATCH" });
       question.title = renamed.title;
     });
   }

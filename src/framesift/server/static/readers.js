@@ -1,5 +1,5 @@
 // The readers of the server: choosing one, adding an OpenAI-type server with its key, testing and removing it.
-import { el, find, linkButton, post, redraw, request, showMessage } from "./common.js";
+import { el, find, linkButton, post, redraw, request, send, showMessage } from "./common.js";
 
 export const WEAKEST = "similarity";
 
@@ -24,8 +24,7 @@ export function setUpReaders(choices) {
   find("test-reader").addEventListener("click", () => {
     if (!find("add-reader").reportValidity()) return;
     run("Testing …", async () => {
-      const options = { method: "POST", headers: { "content-type": "application/json" } };
-      await request("/api/readers/test", { ...options, body: JSON.stringify(entered()) });
+      await send("/api/readers/test", entered());
       return "It responds and has a model.";
     });
   });
