@@ -30,7 +30,7 @@ def sift_reference(case, lexical, options):
     inside_of = [frames_of(times, start, end) for start, end in case.events]
     middles = [(start + end) / 2 for start, end in case.events]
     by_start = sorted(range(len(case.events)), key=lambda k: (case.events[k][0], k))
-    score, standing_out, quota = [], [], 0
+    score, standing_out, carriable, quota = [], [], [], 0
     if case.events:
         text = [dot(unit(vector), query) for vector in case.event_vectors.tolist()]
         unrelated = percentile(text, 0.1)
@@ -52,6 +52,7 @@ def sift_reference(case, lexical, options):
         quota = min(math.floor(share * budget + TIE_TOLERANCE), size)
         score = min_max(away)
         standing_out = [k for k in by_start if away[k] - base >= o["floor"] * stand_out - TIE_TOLERANCE]
+        carriable = [k for k in by_start if away[k] - base >= 0.25 * stand_out - TIE_TOLERANCE]
     shown: dict[int, int] = {}
     texts = [unit(vector) for vector in case.event_vectors.tolist()]
     alike = sum(dot(a, b) for a in texts for b in texts) / len(texts) ** 2 if texts else 0.0
@@ -103,7 +104,7 @@ def sift_reference(case, lexical, options):
     if o["carry"]:
         best = ranked(by_start, lambda k: score[k])[:budget]
         for index in pictures:
-            inside = [k for k in best if k in standing_out and index in inside_of[k] and k not in shown.values()]
+            inside = [k for k in best if k in carriable and index in inside_of[k] and k not in shown.values()]
             shown |= {index: inside[0]} if inside else {}
     level = (1.0 + percentile(relevance, 0.5)) / 2
     roles = {i: "visual" if relevance[i] > level else "context" for i in pictures} | dict.fromkeys(words, "ground")

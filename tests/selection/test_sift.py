@@ -91,10 +91,17 @@ def texts(selection):
 
 
 def test_unrelated_words_get_no_slot_of_their_own():
-    selection = spoken([0.9, 0.05, 0.0, 0.0, 0.0, 0.0], budget=8, carry=False)
+    selection = spoken([0.9, 0.27, 0.05, 0.0, 0.0, 0.0], budget=8, beside=0.0, carry=False)
     assert texts(selection) == ["event 0"]
     outcomes = [row["outcome"] for row in selection.trace["ground"]["events"]]
     assert outcomes == ["anchored"] + ["does not stand out"] * 5
+
+
+def test_words_a_quarter_as_far_are_shown_beside_a_picture():
+    scores = [0.9, *[0.0] * 8, 0.27]  # the last event is at 90 s, and the most relevant frame at 92 s
+    selection = spoken(scores, budget=8, beside=0.0)
+    roles = {slot.event.text: slot.role for slot in selection.slots if slot.event}
+    assert roles == {"event 0": "ground", "event 9": "visual"}
 
 
 def test_stopping_ends_where_nothing_else_stands_out():

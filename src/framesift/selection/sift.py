@@ -32,6 +32,7 @@ COMPARED = 8  # leading events compared at once with those chosen
 STOP_LEVEL = 0.5  # of the value at which `stop` ends, half of the best score
 RISE = 0.01  # of that level, for each one chosen: the more there are, the less another one adds
 COVERAGE = 4  # frames when `stop` finds nothing that stands out
+CARRIED_FLOOR = 0.25  # as `floor`, for text that takes no frame of its own
 CARRIED = "on a frame selected for its picture"
 BELOW_FLOOR = "does not stand out"
 
@@ -63,7 +64,7 @@ class SiftConfig:
     low: Finite = 0.15
     high: Finite = 0.25
     max_share: Share = 0.75
-    floor: Share = 0.25
+    floor: Share = 0.33
     carry: Flag = True
     stop: Flag = False
 
@@ -118,7 +119,7 @@ def sift(evidence: Evidence, budget: int, *, config: SiftConfig) -> Selection:
         "quotas": {"ground": quota},
         "ground": GroundTrace(
             evidence.events_outside,
-            _event_rows(evidence, match, words, shown),
+            _event_rows(evidence, match, config, words, shown),
             stand_out=match.stand_out,
             share=share,
         ),
@@ -135,9 +136,8 @@ class EventMatch:
 
     score (E,): cosine, shared words and context, scaled to [0, 1]; middle_s (E,) the time of each; priority (E,) its
     place by start, of equal ones by position; order (E,) best first, of equal ones by priority; lo, hi (E,) the range
-    of each event's frames. stand_out: how far the best one is from a text
-    unrelated to the question, which is 0 away, towards one of the same meaning, which is 1 away. stands_out (E,) bool:
-    whether an event is at least a given share as far.
+    of each event's frames. distance (E,): how far it is from a text unrelated to the question, which is 0 away, towards
+    one of the same meaning, which is 1 away; stand_out: that of the best one.
     """
 
     score: Array
@@ -147,7 +147,12 @@ class EventMatch:
     lo: Array
     hi: Array
     stand_out: float
-    stands_out: Array
+    distance: Array
+
+    def stands_out(self, floor: float) -> Array:
+        """(E,) bool: whether an event is at least this share as far as the best one."""
+        above: Array = self.distance >= floor * self.stand_out - TIE_TOLERANCE
+        return above
 
 
 def match_events(evidence: Evidence, config: SiftConfig) -> EventMatch:
@@ -176,8 +181,7 @@ def match_events(evidence: Evidence, config: SiftConfig) -> EventMatch:
     score = min_max(raw)
     priority = np.argsort(by_start)
     order = np.lexsort((priority, -score))
-    stands_out = distance >= config.floor * stand_out - TIE_TOLERANCE
-    return EventMatch(score, middle_s, priority, order, lo, hi, stand_out, stands_out)
+    return EventMatch(score, middle_s, priority, order, lo, hi, stand_out, distance)
 
 
 def choose_events(evidence: Evidence, match: EventMatch, config: SiftConfig, *, size: int) -> dict[int, Choice]:
@@ -190,7 +194,7 @@ def choose_events(evidence: Evidence, match: EventMatch, config: SiftConfig, *, 
     spread = Spread(
         match.score, match.middle_s, weight=config.event_weight, width_s=config.width_s, priority=match.priority
     )
-    spread.remove(np.flatnonzero(~match.stands_out))
+    spread.remove(np.flatnonzero(~match.stands_out(config.floor)))
     repetition = None
     if config.repeat_weight and evidence.event_vectors is not None:
         repetition = Repetition(evidence.event_vectors)
@@ -254,7 +258,7 @@ def carried_events(match: EventMatch, used: Iterable[int], pictures: Sequence[in
     """Frame index → event: for frames inside some of the `first` best events, the best that no frame shows yet."""
     shown = set(used)
     best = match.order[:first]
-    best = best[match.stands_out[best]]
+    best = best[match.stands_out(CARRIED_FLOOR)[best]]
     carried = {}
     for index in pictures:
         inside = best[(match.lo[best] <= index) & (index < match.hi[best])].tolist()
@@ -289,11 +293,13 @@ def _context_rows(choices: Sequence[Choice]) -> Any:
     )
 
 
-def _event_rows(evidence: Evidence, match: EventMatch, words: Mapping[int, Choice], shown: Mapping[int, int]) -> Any:
+def _event_rows(
+    evidence: Evidence, match: EventMatch, config: SiftConfig, words: Mapping[int, Choice], shown: Mapping[int, int]
+) -> Any:
     """One row of the trace per event. shown: frame index → event whose text it carries."""
     frame_of = {event: CandidateIndex(index) for index, event in shown.items()}
     outcomes = []
-    ranges = zip(match.stands_out.tolist(), match.lo.tolist(), match.hi.tolist(), strict=True)
+    ranges = zip(match.stands_out(config.floor).tolist(), match.lo.tolist(), match.hi.tolist(), strict=True)
     for k, (stands_out, lo, hi) in enumerate(ranges):
         if k in frame_of:
             outcomes.append(ANCHORED if frame_of[k] in words else CARRIED)
