@@ -52,6 +52,12 @@ def test_some_videos_are_asked_about_without_a_reader(several):
     assert asked["answer"] is None and all(frame["why"] for frame in asked["frames"])
 
 
+def test_some_videos_are_searched(several):
+    ids = [several.video(name)["id"] for name in ("a harbour.mp4", "talks/silent.mp4")]
+    hits = several.get("/api/search", params={"text": "a red boat", "video": ids}).json()
+    assert {hit["video"] for hit in hits} == set(ids)
+
+
 def test_of_many_videos_those_with_the_best_moments_are_asked_about(several, monkeypatch):
     monkeypatch.setattr(search, "MAX_ASKED", 1)
     assert ask(several).json()["videos"] == [several.video("boat.mp4")["id"]]
