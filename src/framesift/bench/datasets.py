@@ -4,13 +4,13 @@ To add one: a function from its folder to a Dataset, whose docstring documents t
 """
 
 import json
-import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from framesift._utils.files import StrPath
 from framesift._utils.json import load_json
 from framesift._utils.records import REQUIRED, FilePath, Name, Seconds, read_field, read_value
 from framesift._utils.tables import read_bytes
@@ -105,7 +105,7 @@ class _SubtitleRow:
     text: str
 
 
-def load_dataset(name: str, folder: str | os.PathLike[str] | None = None) -> Dataset:
+def load_dataset(name: str, folder: StrPath | None = None) -> Dataset:
     """Load a data set from its directory, or from a file of your own.
 
     name: one of `DATASETS`, or the path of a JSONL. folder: the data set as published, or its annotation file. A

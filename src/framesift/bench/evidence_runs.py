@@ -5,7 +5,6 @@ they say nothing about the question, so that only the text, or the curve, can fi
 """
 
 import hashlib
-import os
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
@@ -15,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from framesift._utils.files import StrPath
 from framesift._utils.text import counted
 from framesift.batch.items import group_by
 from framesift.batch.results import Result, Results, ResultWriter, new_run, own_options, read_earlier
@@ -80,8 +80,8 @@ def run_evidence_set(
     choices: Sequence[SelectionChoice],
     config: PipelineConfig,
     *,
-    substitute: str | os.PathLike[str] | None = None,
-    folder: str | os.PathLike[str] | None = None,
+    substitute: StrPath | None = None,
+    folder: StrPath | None = None,
     command: str = "",
     progress: Progress = ignore_progress,
 ) -> Results:

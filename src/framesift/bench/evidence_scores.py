@@ -6,7 +6,6 @@ fair share of these, and of the balance of the frames over the scenes.
 """
 
 import math
-import os
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from framesift._utils.files import StrPath
 from framesift._utils.records import Seconds, listed, read_field
 from framesift.bench.annotations import read_rows
 from framesift.bench.items import Item, Spans
@@ -106,7 +106,7 @@ def uniform_times(items: Iterable[Item], count: int) -> dict[str, list[float]]:
     return times
 
 
-def read_scenes(path: str | os.PathLike[str]) -> dict[str, tuple[Spans, ...]]:
+def read_scenes(path: StrPath) -> dict[str, tuple[Spans, ...]]:
     """Read scenes by question from a CSV in KFS-Bench's format: id, scene_id, start, end, with a row per span."""
     rows, _ = read_rows(Path(path))
     if not {"id", "scene_id", "start", "end"} <= set(rows[0]):

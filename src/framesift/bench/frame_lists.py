@@ -6,12 +6,12 @@
 """
 
 import math
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from framesift._utils.files import StrPath
 from framesift._utils.json import load_json
 from framesift._utils.records import Name, Seconds, read_field, read_value
 from framesift._utils.tables import read_bytes
@@ -55,7 +55,7 @@ class _Entry:
 
 
 def read_selections(
-    path: str | os.PathLike[str],
+    path: StrPath,
     items: Sequence[Item],
     *,
     fps: FrameRates | None = None,
@@ -75,7 +75,7 @@ def read_selections(
     return times_of
 
 
-def read_frame_rates(path: str | os.PathLike[str], items: Sequence[Item]) -> dict[str, float]:
+def read_frame_rates(path: StrPath, items: Sequence[Item]) -> dict[str, float]:
     """Read frames per second by video id: {"VIDEO": 25, …}.
 
     Or AKS's published list for all questions of an annotation, whose numbers have a common step in each video: the
@@ -99,7 +99,7 @@ def count_past_end(items: Iterable[Item], times_s: Mapping[str, Sequence[float]]
     )
 
 
-def frame_times(video: str | os.PathLike[str], numbers: Sequence[int], *, fps: float | None = None) -> list[float]:
+def frame_times(video: StrPath, numbers: Sequence[int], *, fps: float | None = None) -> list[float]:
     """Presentation times of the frames with these numbers, from 0 in presentation order."""
     if any(number < 0 for number in numbers):
         raise InputError(f"{video}: a frame number is {min(numbers)}; expected numbers from 0")

@@ -1,6 +1,5 @@
 """The benchmark report: a directory with report.md and every table and plot that the results allow, with provenance."""
 
-import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -8,7 +7,7 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from framesift._utils.files import write_text
+from framesift._utils.files import StrPath, write_text
 from framesift._utils.output_folder import output_folder
 from framesift._utils.records import listed
 from framesift._utils.text import counted
@@ -43,7 +42,7 @@ class BenchReport:
 
 def write_report(
     results: Results,
-    folder: str | os.PathLike[str],
+    folder: StrPath,
     *,
     datasets: Sequence[Dataset] = (),
     baseline: str = BASELINE,

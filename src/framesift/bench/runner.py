@@ -1,10 +1,10 @@
 """Run a plan on a data set: its items and choices go to the batch runner, its rows to a folder of results."""
 
-import os
 from dataclasses import replace
 from pathlib import Path
 
 from framesift._utils.credentials import LOCAL
+from framesift._utils.files import StrPath
 from framesift.batch.executors import Execution
 from framesift.batch.executors.base import OnEvent, TaskEvent
 from framesift.batch.items import RunItem
@@ -22,7 +22,7 @@ PROMPT_OF = {"videomme": "videomme"}  # data sets with a prompt of their own; th
 def run_benchmark(
     dataset: Dataset,
     plan: BenchmarkPlan,
-    folder: str | os.PathLike[str],
+    folder: StrPath,
     *,
     shard: tuple[int, int] = (1, 1),
     command: str = "",

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from framesift._utils.files import StrPath
 from framesift._utils.records import shown
 from framesift._utils.settings import check_names, check_settings, setting
 from framesift.errors import InputError, MissingExtra, OptionError
@@ -67,7 +68,7 @@ class FoundEvents:
 class TextSettings:
     """Where the timestamped text of videos comes from."""
 
-    subtitles: str | os.PathLike[str] = setting(AUTO, "a subtitle file, auto or none", metavar="FILE")
+    subtitles: StrPath = setting(AUTO, "a subtitle file, auto or none", metavar="FILE")
     language: str | None = setting(None, "language of the subtitles and speech, as in en", metavar="CODE")
     speech: str = setting(AUTO, "speech recognition: auto, none, moonshine or whisper:MODEL", metavar="ENGINE")
     screen_text: bool = setting(False, "also read the text on the screen", action="store_true")
@@ -88,10 +89,10 @@ class TextSettings:
 
 
 def find_events(
-    video: str | os.PathLike[str],
+    video: StrPath,
     *,
     recognise_speech: str | bool = True,
-    store: str | os.PathLike[str] | Store | None = None,
+    store: StrPath | Store | None = None,
     progress: Progress | None = None,
     **settings: Any,
 ) -> list[Event]:
@@ -126,7 +127,7 @@ def find_events(
 
 
 def search_events(
-    video: str | os.PathLike[str],
+    video: StrPath,
     settings: TextSettings,
     store: Store,
     *,

@@ -1,13 +1,13 @@
 """Files of questions in JSON, CSV or plain text."""
 
 import json
-import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from framesift._utils.files import StrPath
 from framesift._utils.json import load_json
 from framesift._utils.records import Name, first_value, read_value, shown
 from framesift._utils.tables import parse_rows, read_bytes
@@ -32,7 +32,7 @@ class QuestionRow:
     window: Window | None = None
 
 
-def read_questions(path: str | os.PathLike[str]) -> list[QuestionRow]:
+def read_questions(path: StrPath) -> list[QuestionRow]:
     """Read a file of questions: .json, .jsonl, .csv, .tsv, or text with one question per line.
 
     In JSON a question is a text, or an object with `question` and optionally `options` (a list, or an object by

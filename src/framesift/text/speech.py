@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from framesift._utils.files import StrPath
 from framesift._utils.requirements import is_installed, require
 from framesift._utils.text import suggestion
 from framesift.errors import InputError, MissingExtra, UnknownName
@@ -78,7 +79,7 @@ log = logging.getLogger(__name__)
 
 
 def recognise(
-    path: str | os.PathLike[str],
+    path: StrPath,
     engine: str,
     language: str | None,
     progress: Progress = ignore_progress,

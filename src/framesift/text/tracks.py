@@ -4,7 +4,6 @@ The text is read from the packets: FFmpeg's decoders would convert it to ASS, wh
 """
 
 import logging
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +14,7 @@ import av.error
 from av.stream import Disposition
 from av.subtitles.stream import SubtitleStream
 
+from framesift._utils.files import StrPath
 from framesift.errors import InputError
 from framesift.text.subtitles.base import Cue, UnreadableSubtitles
 from framesift.text.subtitles.encodings import decode
@@ -50,7 +50,7 @@ class EmbeddedTrack:
     is_text: bool
 
 
-def list_tracks(video_path: str | os.PathLike[str]) -> list[EmbeddedTrack]:
+def list_tracks(video_path: StrPath) -> list[EmbeddedTrack]:
     """List the subtitle tracks of a video, best first.
 
     Complete tracks come before forced lines, then text before pictures, the default track, English, and the order in
@@ -71,7 +71,7 @@ def list_tracks(video_path: str | os.PathLike[str]) -> list[EmbeddedTrack]:
         )
 
 
-def read_track(video_path: str | os.PathLike[str], track: EmbeddedTrack) -> list[Event]:
+def read_track(video_path: StrPath, track: EmbeddedTrack) -> list[Event]:
     """Read the events of a track of text: at least one, or InputError. Times count from the container's start time."""
     path = Path(video_path)
     if not track.is_text:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from framesift._utils.files import write_bytes
+from framesift._utils.files import StrPath, write_bytes
 from framesift._utils.json import load_json
 from framesift._utils.records import read_record, read_value, shown
 from framesift._utils.text import clock, duration_text
@@ -205,7 +205,7 @@ class VideoIndex:
         """The rows of the frames that show something, with what is derived from them and shared by all questions."""
         return self.vectors[np.flatnonzero(~self.is_blank)]
 
-    def save(self, path: str | os.PathLike[str]) -> Path:
+    def save(self, path: StrPath) -> Path:
         """Write the index to one file, in the format safetensors.
 
         Args:
@@ -227,7 +227,7 @@ class VideoIndex:
         return write_bytes(path, save(arrays, {"framesift": json.dumps(asdict(facts))}))
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> "VideoIndex":
+    def load(cls, path: StrPath) -> "VideoIndex":
         """Read what `save` wrote.
 
         Args:

@@ -6,12 +6,12 @@ InputError that gives the reason. A file never yields an empty list.
 
 import logging
 import math
-import os
 import stat
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+from framesift._utils.files import StrPath
 from framesift.errors import InputError
 from framesift.text.subtitles.base import Cue, NotSubtitles, ParsedCues, SubtitleFormat, UnreadableSubtitles
 from framesift.text.subtitles.encodings import decode
@@ -76,7 +76,7 @@ class SubtitleReport:
 
 
 def read_events(
-    path: str | os.PathLike[str],
+    path: StrPath,
     *,
     offset_s: float = 0.0,
     language: str | None = None,
@@ -105,7 +105,7 @@ def read_events(
 
 
 def read_report(
-    path: str | os.PathLike[str],
+    path: StrPath,
     *,
     offset_s: float = 0.0,
     language: str | None = None,

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 
+from framesift._utils.files import StrPath
 from framesift.errors import InputError
 from framesift.text.subtitles.languages import is_language, language_code
 from framesift.text.subtitles.reading import ENDINGS, SHARED_ENDINGS, read_events
@@ -65,7 +66,7 @@ class SidecarSearch:
     unrelated: tuple[Path, ...]  # named neither after the video nor after a language
 
 
-def find_sidecars(video_path: str | os.PathLike[str], language: str | None) -> list[Path]:
+def find_sidecars(video_path: StrPath, language: str | None) -> list[Path]:
     """Return the subtitle files of a video that are text, best first: film.srt, film_en.vtt, Subs/film.eng.forced.srt.
 
     Files in the requested language come first, then those with the video's exact name, then English or undetermined,
@@ -76,7 +77,7 @@ def find_sidecars(video_path: str | os.PathLike[str], language: str | None) -> l
     return [sidecar.path for sidecar in found if not sidecar.is_picture]
 
 
-def search_sidecars(video_path: str | os.PathLike[str]) -> SidecarSearch:
+def search_sidecars(video_path: StrPath) -> SidecarSearch:
     """Find the subtitle files of a video, and pictures, in the order of `find_sidecars`, with what their names say.
 
     A file that is named only after a language belongs to the video if that is the only one in the folder, or if the
