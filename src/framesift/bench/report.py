@@ -1,5 +1,6 @@
 """The benchmark report: a directory with report.md and every table and plot that the results allow, with provenance."""
 
+import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -232,5 +233,4 @@ def _unused(name: str, taken: Collection[str]) -> str:
 
 
 def _slug(name: str) -> str:
-    allowed = "".join(c if (c.isalnum() and c.isascii()) or c in ".=" else "-" for c in name.lower())
-    return "-".join(part for part in allowed.split("-") if part)[:120] or "table"
+    return re.sub(r"[^a-z0-9.=]+", "-", name.lower()).strip("-")[:120] or "table"

@@ -162,29 +162,31 @@ def _markdown_cell(cell: TableCell) -> str:
     return text if cell.bounds is None else f"{text} ({cell.bounds[0]} … {cell.bounds[1]})"
 
 
-_LATEX = {
-    "\\": r"\textbackslash{}",
-    "&": r"\&",
-    "%": r"\%",
-    "$": r"\$",
-    "#": r"\#",
-    "_": r"\_",
-    "{": r"\{",
-    "}": r"\}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "−": "$-$",
-    "…": r"\dots{}",
-    "–": "--",
-    "α": r"$\alpha$",
-    "×": r"$\times$",
-}
+_LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "&": r"\&",
+        "%": r"\%",
+        "$": r"\$",
+        "#": r"\#",
+        "_": r"\_",
+        "{": r"\{",
+        "}": r"\}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "−": "$-$",
+        "…": r"\dots{}",
+        "–": "--",
+        "α": r"$\alpha$",
+        "×": r"$\times$",
+    }
+)
 
 
 def _latex_text(text: str) -> str:
     # LaTeX would turn the two hyphens of a flag into a dash.
     words = " ".join(text.split()).split("--")
-    return "-{}-".join("".join(_LATEX.get(c, c) for c in part) for part in words)
+    return "-{}-".join(part.translate(_LATEX) for part in words)
 
 
 def _latex_cell(cell: TableCell) -> str:

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from importlib.resources import as_file, files
 from importlib.util import find_spec
+from itertools import groupby
 from pathlib import Path
 
 import numpy as np
@@ -46,7 +47,9 @@ class SentenceEncoder:
     def encode_texts(self, texts: Sequence[str]) -> Array:
         """(n, 384) float32 unit rows; tokens beyond the limit are truncated."""
         rows = np.empty((len(texts), DIM), dtype=np.float32)
-        tokens = [_shorten(encoding.ids) for encoding in self.tokenizer.encode_batch(list(texts))]
+        encoded = [encoding.ids for encoding in self.tokenizer.encode_batch(list(texts))]
+        # What is cut off leaves the closing special token.
+        tokens = [ids[: LIMIT - 1] + ids[LIMIT - 1 :][-1:] for ids in encoded]
 
         def fill(batch: list[int]) -> None:
             ids = np.array([tokens[row] for row in batch])
@@ -63,15 +66,9 @@ class SentenceEncoder:
 
 def _batches(tokens: Sequence[list[int]]) -> Iterator[list[int]]:
     """Yield rows of `tokens` of equal length, so that none is padded, as many as fit a forward pass."""
-    by_length: dict[int, list[int]] = {}
-    for row, ids in enumerate(tokens):
-        by_length.setdefault(len(ids), []).append(row)
-    for length, rows in sorted(by_length.items(), reverse=True):
-        size = max(1, BATCH_TOKENS // length)
+    lengths = list(map(len, tokens))
+    longest_first = sorted(range(len(tokens)), key=lambda row: -lengths[row])
+    for length, group in groupby(longest_first, key=lengths.__getitem__):
+        rows, size = list(group), max(1, BATCH_TOKENS // length)
         for start in range(0, len(rows), size):
             yield rows[start : start + size]
-
-
-def _shorten(ids: list[int]) -> list[int]:
-    """Truncate to the limit, keeping the closing special token."""
-    return ids if len(ids) <= LIMIT else [*ids[: LIMIT - 1], ids[-1]]

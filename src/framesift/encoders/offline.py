@@ -150,9 +150,8 @@ class OfflineEncoder:
 def prepared_size(width: int, height: int) -> tuple[int, int]:
     """The input size: the aspect ratio of the image, the area of SIDE × SIDE, multiples of TILE."""
     scale = SIDE / math.sqrt(width * height) / TILE
-    tiles = (min(max(round(side * scale), 1), MAX_TILES) for side in (width, height))
-    across, down = tiles
-    return TILE * across, TILE * down
+    width, height = (TILE * min(max(round(side * scale), 1), MAX_TILES) for side in (width, height))
+    return width, height
 
 
 def mean_class_vector(logits: Array, vectors: Array, *, most: int = CLASSES, temperature: float = TEMPERATURE) -> Array:

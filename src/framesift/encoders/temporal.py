@@ -23,6 +23,7 @@ BLOCK_ROWS = 1024  # frames attended to at a time: their keys and values in wind
 # Prefixes differ between the published model ("selector.") and a training checkpoint ("multiModal_align.").
 QUERY, KEY, VALUE = (f"temporal.Self_{part}" for part in "qkv")
 LAYERS = (QUERY, KEY, VALUE, "mlp.0", "mlp.2")
+PARTS = tuple(f"{layer}.{part}" for layer in LAYERS for part in ("weight", "bias"))
 
 
 def load(path: str | Path) -> "TemporalNetwork":
@@ -36,7 +37,7 @@ def load(path: str | Path) -> "TemporalNetwork":
     try:
         with safetensors.safe_open(file, framework="pt") as tensors:
             # The published file also has all of CLIP.
-            state = {name: tensors.get_tensor(name) for name in tensors.keys() if _is_part(name)}  # noqa: SIM118
+            state = {name: tensors.get_tensor(name) for name in tensors.keys() if name.endswith(PARTS)}  # noqa: SIM118
     except safetensors.SafetensorError as error:
         raise InputError(f"{file} can't be read as safetensors ({error}); save or download it again") from error
     return TemporalNetwork(file.name, state)
@@ -103,7 +104,3 @@ def positions(count: int, dim: int) -> Array:
     out = np.empty((count, dim), dtype=np.float32)
     out[:, 0::2], out[:, 1::2] = np.sin(angle), np.cos(angle)
     return out
-
-
-def _is_part(name: str) -> bool:
-    return name.endswith(tuple(f"{layer}.{part}" for layer in LAYERS for part in ("weight", "bias")))

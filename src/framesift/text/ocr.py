@@ -202,11 +202,9 @@ def _grouped(items: Iterable[Grouped], fits: Callable[[list[Grouped], Grouped], 
     """Add each item to the first group that it fits, or start one with it."""
     groups: list[list[Grouped]] = []
     for item in items:
-        group = next((group for group in groups if fits(group, item)), None)
-        if group is None:
-            groups.append([item])
-        else:
-            group.append(item)
+        group = next((group for group in groups if fits(group, item)), [])
+        group.append(item)
+        groups += [group] if len(group) == 1 else []
     return groups
 
 
@@ -285,7 +283,8 @@ def without_logos(tracks: Sequence[LineTrack], frame_count: int) -> list[LineTra
     logos = [g for g in groups if sum(t.frames for t in g) > LOGO_SHARE * frame_count and _is_at_edge(g[0].best)]
     dropped = {id(track) for group in logos for track in group}
     lines = [group[0].best for group in logos]
-    return [t for t in tracks if id(t) not in dropped and not any(_is_inside(t.best, line) for line in lines)]
+    others = [track for track in tracks if id(track) not in dropped]
+    return [t for t in others if not any(t.best.shared_area(line) > 0.6 * t.best.area for line in lines)]
 
 
 def _is_same_place(one: ScreenLine, other: ScreenLine) -> bool:
@@ -313,7 +312,3 @@ def _continues(above: LineTrack, below: LineTrack) -> bool:
 def _is_at_edge(line: ScreenLine) -> bool:
     x, y = (line.left + line.right) / 2, (line.top + line.bottom) / 2
     return min(x, 1 - x, y, 1 - y) < LOGO_EDGE and line.height < LOGO_HEIGHT
-
-
-def _is_inside(one: ScreenLine, other: ScreenLine) -> bool:
-    return one.shared_area(other) > 0.6 * one.area

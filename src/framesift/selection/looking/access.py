@@ -144,12 +144,10 @@ class Access:
 
 def tile_images(images: Sequence[Array], side: int) -> Array:
     """One image of side × side cells, filled row by row; remaining cells are black."""
-    height, width, _ = images[0].shape
-    grid = np.zeros((side * height, side * width, 3), dtype=np.uint8)
-    for cell, image in enumerate(images):
-        row, column = divmod(cell, side)
-        grid[row * height : (row + 1) * height, column * width : (column + 1) * width] = image
-    return grid
+    cells = np.zeros((side**2, *images[0].shape), dtype=np.uint8)
+    cells[: len(images)] = images
+    _, height, width, _ = cells.shape
+    return cells.reshape(side, side, height, width, 3).swapaxes(1, 2).reshape(side * height, side * width, 3)
 
 
 def detected_scores(detections: Detections, weights: Mapping[str, float]) -> Array:
@@ -206,5 +204,4 @@ def whole_number(value: object) -> int | None:
 
 def candidate_rate(evidence: Evidence) -> float:
     """Candidates per second."""
-    steps = np.diff(evidence.times_s)
-    return 1.0 / float(np.median(steps)) if len(steps) and np.median(steps) > 0 else 1.0
+    return 1.0 / float(np.median(np.diff(evidence.times_s))) if len(evidence) > 1 else 1.0

@@ -112,18 +112,14 @@ def memorycard(
     sessions = repair_sessions(named, end_s, fewest=min_sessions, most=max_sessions, frames=pool, start_s=start_s)
     note = {} if sessions else {"note": "the model's reply names no session: the sessions are of equal length"}
     sessions = sessions or even_sessions(end_s, max_sessions, pool, start_s)
-    cards = nearest_candidates(evidence.times_s, [time_s for session in sessions for time_s in session.key_times_s])
+    times_s = [time_s for session in sessions for time_s in session.key_times_s]
+    cards = sorted({int(np.abs(evidence.times_s - time_s).argmin()) for time_s in times_s})
     chosen = draw_cards(evidence.relevance, cards, budget, temperature, seed)
     rows = [
         {"start_s": s.start_s, "end_s": s.end_s, "topic": s.topic, "summary": s.summary, "frames": s.count}
         for s in sessions
     ]
     return access.select(Ranking(evidence.relevance).fill(chosen, budget), sessions=rows, cards=len(cards), **note)
-
-
-def nearest_candidates(times_s: Array, wanted_s: Sequence[float]) -> list[int]:
-    """The candidates nearest to these times, ascending, each once; of two equally near the earlier."""
-    return sorted({int(np.abs(times_s - time_s).argmin()) for time_s in wanted_s})
 
 
 def draw_cards(relevance: Array, cards: Sequence[int], size: int, temperature: float, seed: int) -> list[int]:

@@ -280,7 +280,12 @@ class ObjectSearch:
         scores = self._bonus.add(batch, found, detected_scores(found, self._weights).tolist())
         self._visited[batch] = True
         self.scores[batch] = scores
-        spread_scores(self.scores, batch, scores)
+        # The best quarter raises the 5 neighbours on each side to score / (distance + 1), frame by frame.
+        threshold = np.percentile(scores, TOP_PERCENTILE)
+        for index in (index for index, score in zip(batch, scores, strict=True) if score >= threshold):
+            near = np.arange(max(0, index - NEIGHBOURS), min(self._count, index + NEIGHBOURS + 1))
+            raised = self.scores[index] / (np.abs(near - index) + 1)
+            self.scores[near] = np.maximum(self.scores[near], raised)
         self.scores = self._fuse(self.scores)
         estimates = np.maximum(1 / self._count, self._curve(np.flatnonzero(self._visited), self.scores))
         probabilities = 1 / (1 + np.exp(-estimates))
@@ -298,16 +303,6 @@ class ObjectSearch:
         found = next((target for target in remaining if target in confirmed), None)
         if found is not None and score > threshold:
             remaining.remove(found)
-
-
-def spread_scores(scores: Array, batch: Sequence[int], batch_scores: Sequence[float]) -> None:
-    """Raise the 5 neighbours on each side of a grid's best quarter to score / (distance + 1), frame by frame."""
-    threshold = np.percentile(batch_scores, TOP_PERCENTILE)
-    for index, score in zip(batch, batch_scores, strict=True):
-        if score >= threshold:
-            first, after = max(0, index - NEIGHBOURS), min(len(scores), index + NEIGHBOURS + 1)
-            distance = np.abs(np.arange(first, after) - index)
-            scores[first:after] = np.maximum(scores[first:after], scores[index] / (distance + 1))
 
 
 def spline_curve(visited: Array, scores: Array) -> Array:

@@ -71,8 +71,10 @@ def toolmerge(
     original's tool for objects, T-REN, is not part of this library. A budget that the gap does not allow is filled
     up by rank.
     """
-    access, texts = Access(evidence, lookup, calls), screen_texts(evidence)
+    access = Access(evidence, lookup, calls)
     lookup.require("question")
+    screen = (" ".join(event.text.split()) for event in evidence.events if event.source == "screen")
+    texts = list({text.lower(): text for text in screen if text}.values())  # the different ones, in order
     if lookup.model is not None:
         access.require_calls((plan is None) + -(-len(texts) // TEXTS_PER_CALL))
     queries, expression = _plan(access, plan)
@@ -206,12 +208,6 @@ def select_with_gap(ranks: Array, order: Array, budget: int, gap: int) -> list[i
             picked.append(index)
             taken[max(0, index - gap + 1) : index + max(gap, 1)] = True
     return picked
-
-
-def screen_texts(evidence: Evidence) -> list[str]:
-    """The different texts on the screen, in order."""
-    shown = (" ".join(event.text.split()) for event in evidence.events if event.source == "screen")
-    return list({text.lower(): text for text in shown if text}.values())
 
 
 def _confirmed(access: Access, texts: Sequence[str]) -> dict[int, Event]:

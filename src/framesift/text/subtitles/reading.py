@@ -101,15 +101,11 @@ def read_events(
         >>> fs.read_events("clip.srt")[0].text
         'The wind was too strong.'
     """
-    return read_report(path, offset_s=offset_s, language=language, duration_s=duration_s)[0]
+    return read_report(path, offset_s, language, duration_s)[0]
 
 
 def read_report(
-    path: StrPath,
-    *,
-    offset_s: float = 0.0,
-    language: str | None = None,
-    duration_s: float | None = None,
+    path: StrPath, offset_s: float = 0.0, language: str | None = None, duration_s: float | None = None
 ) -> tuple[list[Event], SubtitleReport]:
     """Read as `read_events` does, and report the format, the encoding and the repairs."""
     if not math.isfinite(offset_s):
@@ -139,22 +135,17 @@ def read_report(
     return events, report
 
 
-def detect_format(text: str, ending: str) -> SubtitleFormat | None:
-    """Return the first format whose content matches, else the first with this ending, else None."""
-    by_content = next((each for each in FORMATS if each.matches(text)), None)
-    return by_content or next((each for each in FORMATS if ending in each.endings), None)
-
-
 def _parse(text: str, ending: str) -> tuple[str, ParsedCues]:
     """Parse a text in the format of its content or ending, and return the format's name."""
     for character, parts in (("\n", "lines"), ("<", "tags"), ("{", "braces"), ("[", "brackets")):
         if text.count(character) > MAX_PARTS:
             raise NotSubtitles(f"it has more than {MAX_PARTS:,} {parts}", text)
-    detected = detect_format(text, ending)
+    by_content = next((each for each in FORMATS if each.matches(text)), None)
+    detected = by_content or next((each for each in FORMATS if ending in each.endings), None)
     if detected is None:
         raise NotSubtitles(f"its text is none of {', '.join(each.name for each in FORMATS)}", text)
     parsed = detected.parse(text)
-    if not parsed.cues and not parsed.repairs and not detected.matches(text):
+    if not parsed.cues and not parsed.repairs and by_content is None:
         raise NotSubtitles(f"its ending is that of {detected.name}, but its content is not", text)
     return detected.name, parsed
 

@@ -38,13 +38,11 @@ class SAMI(SubtitleFormat):
                 match = _CLASS.search(paragraph_attributes)
                 name = match[1].lower() if match else ""
                 paragraphs_by_class[name].append((int(start[1]) / 1000, _clean(content)))
-        cues = []
         for name, shown in paragraphs_by_class.items():
             ends = [*(start_s for start_s, _ in shown[1:]), None]
-            for order, ((start_s, lines), end_s) in enumerate(zip(shown, ends, strict=True)):
+            for (start_s, lines), end_s in zip(shown, ends, strict=True):
                 if lines:
-                    cues.append((order, Cue(start_s, end_s, lines, languages.get(name, name))))
-        parsed.cues = [cue for _, cue in sorted(cues, key=lambda item: item[0])]
+                    parsed.cues.append(Cue(start_s, end_s, lines, languages.get(name, name)))
         return parsed
 
 

@@ -90,7 +90,7 @@ def search_sidecars(video_path: StrPath) -> SidecarSearch:
     videos = {name for name in beside if Path(name).suffix.lower() in VIDEO_SUFFIXES}
     # A folder of subtitles without the video serves any number of videos.
     is_only_video = video.name in beside and videos <= {video.name}
-    stems = {Path(name).stem.casefold() for name in videos}
+    stems = tuple(Path(name).stem.casefold() for name in videos)
     ranked = []
     ambiguous: list[Path] = []
     unrelated: list[Path] = []
@@ -102,7 +102,7 @@ def search_sidecars(video_path: StrPath) -> SidecarSearch:
                 continue
             tags, is_bare = _read_name(path.stem, video, numbered=depth > 0)
             if tags is None or (is_bare and not (place.is_own or is_only_video)):
-                if ending not in SHARED_ENDINGS and not _starts_with_any(path.stem, stems):
+                if ending not in SHARED_ENDINGS and not path.stem.casefold().startswith(stems):
                     (unrelated if tags is None else ambiguous).append(path)
                 continue
             if ending in SHARED_ENDINGS and not _is_readable(path):
@@ -167,12 +167,6 @@ def _names_in(folder: Path) -> list[str]:
         return sorted(os.listdir(folder))
     except OSError:  # not a folder, or a loop of links
         return []
-
-
-def _starts_with_any(stem: str, names: set[str]) -> bool:
-    """Return whether a file belongs to one of the videos of the folder, as far as its name tells."""
-    stem = stem.casefold()
-    return any(stem[:k] in names for k in range(1, len(stem) + 1))
 
 
 def _read_name(stem: str, video: Path, *, numbered: bool) -> tuple[list[str] | None, bool]:

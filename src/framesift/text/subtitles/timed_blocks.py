@@ -18,6 +18,20 @@ _LANGUAGE = re.compile(r"^Language:[ \t]*([\w-]{2,20})", re.MULTILINE | re.IGNOR
 _VOICE = re.compile(r"<v(?:\.[^\s<>]*)?\s([^<>]*)>")
 
 
+def webvtt_lines(text: str) -> tuple[str, ...]:
+    """Clean the text of a cue: every bracket is a tag, and <v Name> becomes "Name: " where the speaker changes."""
+    speaker = ""
+
+    def speaker_prefix(voice: re.Match[str]) -> str:
+        nonlocal speaker
+        if voice[1].strip() in ("", speaker):
+            return ""
+        speaker = voice[1].strip()
+        return f"{speaker}: "
+
+    return clean_lines(_VOICE.sub(speaker_prefix, OVERRIDE.sub("", text)), ANY_TAG)
+
+
 class TimedBlockFormat(SubtitleFormat):
     """Splits a text at every line of times: the lines between two of them belong to the first."""
 
@@ -27,6 +41,7 @@ class TimedBlockFormat(SubtitleFormat):
     )
     damaged_times: ClassVar[re.Pattern[str]] = re.compile(r"\d.*-->")
     blank_lines_separate = True  # whether a line of spaces ends a block as an empty line does
+    clean = staticmethod(plain_lines)  # from the text of a cue to its lines without markup
 
     def own_lines(self, blocks: list[Lines]) -> tuple[Lines, int]:
         """Return the lines that belong to the cue, and how many of the blocks are cues without times."""
@@ -35,10 +50,6 @@ class TimedBlockFormat(SubtitleFormat):
     def drop_next_header(self, lines: Lines) -> Lines:
         """Drop from the lines before the next cue's times those that head that cue."""
         return lines
-
-    def clean(self, text: str) -> tuple[str, ...]:
-        """Return the lines of a cue without markup."""
-        return plain_lines(text)
 
     def matches(self, text: str) -> bool:
         return any(map(self.times.match, text.split("\n")))
@@ -97,6 +108,7 @@ class WebVTT(TimedBlockFormat):
     name = "WebVTT"
     endings = (".vtt", ".webvtt")
     blank_lines_separate = False  # scrolling captions contain lines of one space
+    clean = staticmethod(webvtt_lines)
 
     def matches(self, text: str) -> bool:
         return text.lstrip().startswith("WEBVTT")
@@ -117,9 +129,6 @@ class WebVTT(TimedBlockFormat):
     def own_lines(self, blocks: list[Lines]) -> tuple[Lines, int]:
         return super().own_lines([block for block in blocks if not _NOT_A_CUE.match(block[0])])
 
-    def clean(self, text: str) -> tuple[str, ...]:
-        return webvtt_lines(text)
-
 
 class SBV(TimedBlockFormat):
     """YouTube's SBV (.sbv): "start,end", then the text up to an empty line, its lines separated by [br] too."""
@@ -131,20 +140,6 @@ class SBV(TimedBlockFormat):
 
     def clean(self, text: str) -> tuple[str, ...]:
         return plain_lines(text.replace("[br]", "\n"))
-
-
-def webvtt_lines(text: str) -> tuple[str, ...]:
-    """Clean the text of a cue: every bracket is a tag, and <v Name> becomes "Name: " where the speaker changes."""
-    speaker = ""
-
-    def speaker_prefix(voice: re.Match[str]) -> str:
-        nonlocal speaker
-        if voice[1].strip() in ("", speaker):
-            return ""
-        speaker = voice[1].strip()
-        return f"{speaker}: "
-
-    return clean_lines(_VOICE.sub(speaker_prefix, OVERRIDE.sub("", text)), ANY_TAG)
 
 
 def to_srt(events: Sequence[Event]) -> str:
