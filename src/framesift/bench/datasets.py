@@ -15,8 +15,7 @@ from framesift._utils.json import load_json
 from framesift._utils.records import REQUIRED, FilePath, Name, Seconds, read_field, read_value
 from framesift._utils.tables import read_bytes
 from framesift._utils.text import counted, readable, suggestion
-from framesift.bench.annotations import FILE, AnnotationRow, content_hash, find_annotation, read_rows
-from framesift.bench.items import Dataset, Item, Spans
+from framesift.bench.items import FILE, AnnotationRow, Dataset, Item, Spans, content_hash, find_annotation, read_rows
 from framesift.errors import InputError, UnknownName
 from framesift.text.questions import parse_question_row
 from framesift.types import Event, Question

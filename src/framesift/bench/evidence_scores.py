@@ -15,8 +15,7 @@ import numpy as np
 
 from framesift._utils.files import StrPath
 from framesift._utils.records import Seconds, listed, read_field
-from framesift.bench.annotations import read_rows
-from framesift.bench.items import Item, Spans
+from framesift.bench.items import Item, Spans, read_rows
 from framesift.bench.statistics import Interval, share_interval
 from framesift.errors import InputError
 from framesift.types.vectors import Array

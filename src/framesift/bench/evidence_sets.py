@@ -22,8 +22,7 @@ from framesift._utils.records import FilePath, Name, Seconds, read_record, read_
 from framesift._utils.settings import check_count
 from framesift._utils.tables import read_bytes
 from framesift._utils.text import readable
-from framesift.bench.annotations import FILE, content_hash, read_rows
-from framesift.bench.items import Spans, check_ids, check_spans
+from framesift.bench.items import FILE, Spans, check_ids, check_spans, content_hash, read_rows
 from framesift.errors import InputError
 from framesift.types import Event, Question
 

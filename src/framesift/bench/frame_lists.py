@@ -15,8 +15,7 @@ from framesift._utils.files import StrPath
 from framesift._utils.json import load_json
 from framesift._utils.records import Name, Seconds, read_field, read_value
 from framesift._utils.tables import read_bytes
-from framesift.bench.annotations import FILE, read_rows
-from framesift.bench.items import Item
+from framesift.bench.items import FILE, Item, read_rows
 from framesift.errors import InputError
 from framesift.video.timeline import read_timeline
 

@@ -72,7 +72,6 @@ def toolmerge(
     up by rank.
     """
     access = Access(evidence, lookup, calls)
-    lookup.require("question")
     screen = (" ".join(event.text.split()) for event in evidence.events if event.source == "screen")
     texts = list({text.lower(): text for text in screen if text}.values())  # the different ones, in order
     if lookup.model is not None:
