@@ -58,9 +58,12 @@ def test_some_videos_are_searched(several):
     assert {hit["video"] for hit in hits} == set(ids)
 
 
-def test_of_many_videos_those_with_the_best_moments_are_asked_about(several, monkeypatch):
+def test_of_many_videos_those_with_the_best_moments_are_asked_about(several, visit, monkeypatch):
     monkeypatch.setattr(search, "MAX_ASKED", 1)
-    assert ask(several).json()["videos"] == [several.video("boat.mp4")["id"]]
+    asked = ask(several).json()
+    assert asked["videos"] == [several.video("boat.mp4")["id"]] and asked["left_out"] == 2
+    tab = visit(several, "/?ask=Why+was+the+launch+put+off%3F")
+    tab.shows_text("#found", "Asked about the 1 video with the best moments; 2 left out.")
 
 
 @pytest.mark.parametrize(

@@ -188,6 +188,9 @@ class LibraryAnswer(BaseModel):
     """The frames that several videos share, in order of the videos and of time, and a reader's answer about them."""
 
     videos: list[str] = Field(description="The ids of the videos that were asked about.")
+    left_out: int = Field(
+        default=0, description="How many others were not, because a search found better moments in these."
+    )
     frames: list[EvidenceRecord]
     note: str = Field(description="That nothing matches the question; else empty.")
     warnings: list[str]

@@ -70,20 +70,22 @@ async def ask_library(http: Request, services: ServicesDep, request: LibraryAskR
 
     Of more than 16 videos those are asked about in which a search finds the best moments.
     """
-    videos = await run_in_threadpool(_asked_about, services, request)
-    return await run_in_thread(http, lambda stopped: _answered(services, videos, request, stopped), *videos)
+    videos, left_out = await run_in_threadpool(_asked_about, services, request)
+    answer = await run_in_thread(http, lambda stopped: _answered(services, videos, request, stopped), *videos)
+    return answer.model_copy(update={"left_out": left_out})
 
 
-def _asked_about(services: Services, request: LibraryAskRequest) -> list[LibraryVideo]:
+def _asked_about(services: Services, request: LibraryAskRequest) -> tuple[list[LibraryVideo], int]:
+    """The videos to ask about, and how many are left out."""
     indexed = _indexed(services, request.videos)
     ready = {key: video for key, video in indexed.items() if services.catalog.is_ready(video)}
     if not ready:
         raise NotStored("no video is indexed yet; index one first")
     if len(ready) <= MAX_ASKED:
-        return list(ready.values())
+        return list(ready.values()), 0
     hits = _search(services, SearchQuery(limit=MAX_MOMENTS), request.question, ready)
     best = list(dict.fromkeys(hit.fingerprint for hit in hits))[:MAX_ASKED]
-    return [video for fingerprint, video in ready.items() if fingerprint in best]
+    return [video for fingerprint, video in ready.items() if fingerprint in best], len(ready) - len(best)
 
 
 def _answered(

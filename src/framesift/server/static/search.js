@@ -32,12 +32,15 @@ function drawAnswer(reply, asked) {
     );
   if (!reply) return "";
   const { answer, frames } = reply;
-  const warnings = foldedWarnings(reply.warnings);
+  const rest = reply.left_out
+    ? `Asked about the ${counted(reply.videos.length, "video")} with the best moments; ${reply.left_out} left out.`
+    : "";
+  const warnings = [rest && el("p", { className: "fine" }, rest), foldedWarnings(reply.warnings)];
   if (!answer) {
     const how = model
       ? linkButton(`Ask ${shortName(model)}`, undefined, () => moments.run(model), { id: "ask-model" })
       : el("p", { className: "fine" }, "For an answer in words, add a model on the page of a video.");
-    return [how, warnings];
+    return [how, ...warnings];
   }
   const cited = frames.filter((one) => one.cited);
   const links = cited.map((one) =>
@@ -64,7 +67,7 @@ function drawAnswer(reply, asked) {
       links.length ? el("div", { className: "cited" }, el("span", { className: "fine" }, "Frames cited:"), links) : "",
       answer.note ? el("p", { className: "fine" }, `Note: ${answer.note}.`) : "",
     ),
-    warnings,
+    ...warnings,
   ];
 }
 
