@@ -45,9 +45,9 @@ def scans(monkeypatch):
     """The videos whose packets are scanned, without those of earlier tests in the caches."""
     scanned = []
 
-    def counted(video):
+    def counted(video, *watch):
         scanned.append(video.path)
-        return scan_packets(video)
+        return scan_packets(video, *watch)
 
     monkeypatch.setattr(video_timeline, "scan_packets", counted)
     forget()

@@ -1,6 +1,7 @@
 """Decoding on a GPU, with the CPU in its place: what is handed over, and what happens when it can't decode a video."""
 
 import logging
+import threading
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import framesift as fs
 from framesift.cli.doctor import examine
 from framesift.errors import OptionError
 from framesift.indexing import index as indexing
-from framesift.video import cuda, parallel
+from framesift.video import cuda, parallel, timeline
 from framesift.video.colour import FrameConverter
 from framesift.video.container import open_video
 from framesift.video.frames import sample
@@ -63,6 +64,12 @@ def clip(tmp_path_factory):
 @pytest.fixture(autouse=True)
 def small_segments(monkeypatch):
     monkeypatch.setattr(parallel, "SEGMENT_FRAMES", 2)
+    monkeypatch.setattr(timeline, "FIRST_PACKETS", 30)
+
+
+@pytest.fixture
+def scanned_anew():
+    timeline._timeline_of.cache_clear()
 
 
 def arrays(frames):
@@ -102,6 +109,48 @@ def test_indexes_are_the_same_for_encoders_with_and_without_tensors(clip, tmp_pa
         np.testing.assert_array_equal(index.times_s, expected.times_s)
         np.testing.assert_array_equal(index.frames, expected.frames)
         np.testing.assert_array_equal(index.is_blank, expected.is_blank)
+
+
+def test_the_first_frames_are_decoded_while_the_packets_are_scanned(clip, monkeypatch, scanned_anew):
+    has_image = threading.Event()
+    read_packets = timeline.read_packets
+
+    def waiting(container, stream):
+        for number, packet in enumerate(read_packets(container, stream)):
+            yield packet
+            assert number != 60 or has_image.wait(30)
+
+    monkeypatch.setattr(timeline, "read_packets", waiting)
+    with sample(clip, 5.0, gpu=CpuInPlaceOfGpu()) as run:
+        frames = [next(run)]
+        has_image.set()
+        frames += run
+    assert arrays(frames) == arrays(sample(clip, 5.0))
+
+
+def test_frames_decoded_while_scanning_are_those_of_a_finished_scan(clip, scanned_anew):
+    for fps, mode in ((5.0, "exact"), (25.0, "exact"), ("auto", "exact"), (5.0, "fast"), (5.0, "keyframes")):
+        timeline._timeline_of.cache_clear()
+        with sample(clip, fps, mode, gpu=CpuInPlaceOfGpu()) as growing:
+            frames = arrays(growing)
+        with sample(clip, fps, mode) as whole:
+            assert frames == arrays(whole)
+        assert (growing.fps, growing.expected, growing.info) == (whole.fps, whole.expected, whole.info)
+
+
+def test_a_file_damaged_after_its_first_packets_is_indexed_as_on_the_cpu(clip, tmp_path, monkeypatch, scanned_anew):
+    monkeypatch.setattr(indexing, "why_not_cuda", lambda _: "")
+    monkeypatch.setattr(indexing, "CudaDecoder", lambda _: CpuInPlaceOfGpu())
+    content = bytearray(clip.read_bytes())
+    sizes = timeline.read_timeline(clip).sizes
+    at = content.find(b"mdat") + 4 + int(sizes[:70].sum())
+    content[at : at + int(sizes[70:80].sum())] = bytes(int(sizes[70:80].sum()))
+    damaged = tmp_path / "damaged.mp4"
+    damaged.write_bytes(content)
+    gpu, cpu = (fs.index(damaged, GridEncoder(), 5.0, store=tmp_path / how, decode=how) for how in ("cuda", "cpu"))
+    np.testing.assert_array_equal(gpu.times_s, cpu.times_s)
+    np.testing.assert_array_equal(gpu.frames, cpu.frames)
+    assert gpu.warnings == cpu.warnings and gpu.warnings
 
 
 @pytest.mark.skipif(torch.cuda.is_available(), reason="there is a GPU")

@@ -170,8 +170,8 @@ def test_packets_of_any_bytes_are_classified(codec, setup, packets, is_key):
     for start in (setup, b"\1" + setup):
         parser = PacketParser(codec, start)
         for data in packets:
-            parser.kind(data, is_key)
-            parser.is_damaged(b"\0\0\1" + data + bytes(32) + data)
+            parser.parse(data, is_key)
+            parser.parse(b"\0\0\1" + data + bytes(32) + data, is_key)
 
 
 def change_packets(path, target, change):

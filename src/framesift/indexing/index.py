@@ -44,7 +44,7 @@ from framesift.video.frames import (
     sample,
 )
 from framesift.video.given_frames import GivenFrames, are_frames
-from framesift.video.parallel import put_unless
+from framesift.video.parallel import PlanChanged, put_unless
 from framesift.video.timeline import read_timeline
 
 # Candidates per part: the most that is lost when a run is interrupted. Batches end at part boundaries, so that the
@@ -196,7 +196,12 @@ def build_index(
         def build() -> VideoIndex:
             model = get_encoder(key.encoder, device=device) if isinstance(encoder, str) else encoder
             try:
-                _build(file, model, opened, key, settings, report, source or file.path)
+                attempt = partial(_build, file, model, opened, key, settings, report, source or file.path)
+                try:
+                    attempt()
+                except PlanChanged:  # all packets are scanned now
+                    opened.remove_parts(key)
+                    attempt()
             except Exception as error:
                 if isinstance(error, FileChanged) or file.has_changed:
                     opened.remove_parts(key)
@@ -237,7 +242,6 @@ def _build(
     short_side = decoded_side(encoder)
     gpu = _gpu_decoder(settings.decode, getattr(encoder, "image_device", None))
     with sample(path, fps, mode, short_side=short_side, after_s=after_s, gpu=gpu) as sampling:
-        expected = done + sampling.expected
         for damaged_s, missed_s in lost:  # the warnings are about the whole video
             sampling.damaged_s.extend(damaged_s.tolist())
             sampling.missed_s.extend(missed_s.tolist())
@@ -254,7 +258,7 @@ def _build(
                 store.save_part(key, done - PART_SIZE, StoredCandidates.join(tail, PART_SIZE))
                 tail = []
                 release_free_memory()
-            progress(INDEXING, done, max(expected, done))
+            progress(INDEXING, done, max(resumed + sampling.expected, done))
         if not done:
             raise InputError(f"{path} has no decodable frame; expected a playable video")
         candidates = StoredCandidates.join(itertools.chain(store.load_parts(key), tail), done)

@@ -25,6 +25,9 @@ _HEVC_RANDOM_ACCESS = frozenset(range(16, 22))  # BLA, IDR and CRA
 _HEVC_CRA = 21  # frames stored after a CRA may reference frames before it
 
 
+_Unit = tuple[int, int]
+
+
 class PacketKind(NamedTuple):
     """How a packet's frame relates to the others.
 
@@ -48,39 +51,45 @@ class PacketParser:
         setup = extradata or b""
         offset = {"h264": 4, "hevc": 21}.get(codec)
         # avcC and hvcC start with 1 and hold the size of the length prefix; Annex B streams have start codes instead.
+        self._has_units = offset is not None
         self._prefix = (setup[offset] & 3) + 1 if offset is not None and len(setup) > offset and setup[0] == 1 else 0
 
-    def is_damaged(self, data: bytes) -> bool:
+    def parse(self, data: bytes, is_key: bool) -> tuple[PacketKind, bool]:
+        """Classify a packet, and tell whether it is damaged; is_key: the container marks it as a keyframe."""
+        units = list(self._units(data)) if self._has_units else []
+        frames = [unit for unit in units if self._is_frame(data[unit[0]])]
+        return self._kind(data, [start for start, _ in frames], is_key), self._is_damaged(data, units, frames)
+
+    def _is_damaged(self, data: bytes, units: list[_Unit], frames: list[_Unit]) -> bool:
         """Whether no decoder can decode the bytes: a run of zeros within a frame, or units that do not fit the packet.
 
         Lost parts of files that were copied or downloaded are zeros.
         """
         # The highest bit of a unit is 0.
-        if self._prefix and not all(i < end <= len(data) and data[i] < 0x80 for i, end in self._units(data)):
+        if self._prefix and not all(i < end <= len(data) and data[i] < 0x80 for i, end in units):
             return True
         if self._codec in _HEADER_FIRST:
             return data.startswith(ZEROS)
         if self._codec not in _WITHOUT_ZEROS or ZEROS not in data:
             return False
-        if self._codec not in ("h264", "hevc"):
+        if not self._has_units:
             return _ZEROS_WITHIN.search(data) is not None
-        return any(_ZEROS_WITHIN.search(data, i, end) for i, end in self._units(data) if self._is_frame(data[i]))
+        return any(_ZEROS_WITHIN.search(data, i, end) for i, end in frames)
 
     def _is_frame(self, head: int) -> bool:
         """Whether a NAL unit that starts with this byte is of a frame; other units may hold anything."""
         return head & 31 in _H264_SLICE_TYPES if self._codec == "h264" else head >> 1 & 63 in _HEVC_FRAME_TYPES
 
-    def kind(self, data: bytes, is_key: bool) -> PacketKind:
-        """Classify a packet; is_key: the container marks it as a keyframe."""
+    def _kind(self, data: bytes, frames: list[int], is_key: bool) -> PacketKind:
+        """Classify a packet by the first bytes of its frames' units."""
         if self._codec == "h264":
-            return self._h264(data, is_key)
+            return self._h264(data, frames, is_key)
         if self._codec == "hevc":
-            return self._hevc(data)
+            return self._hevc(data, frames)
         known = is_key and self._codec in CLOSED_AT_KEYFRAMES
         return PacketKind(is_random_access=known, resets_decoder=known, is_intra=is_key)
 
-    def _h264(self, data: bytes, is_key: bool) -> PacketKind:
-        slices = [i for i, _ in self._units(data) if self._is_frame(data[i])]
+    def _h264(self, data: bytes, slices: list[int], is_key: bool) -> PacketKind:
         is_reference = not slices or any(data[i] & 0x60 for i in slices)
         is_idr = {data[i] & 31 for i in slices} == {_H264_IDR}
         starts = is_idr  # containers may not mark an IDR frame
@@ -90,8 +99,8 @@ class PacketParser:
             starts = bool(slices) and all(_h264_slice_type(head) in {2, 4} for head in heads)
         return PacketKind(is_reference, starts, is_idr, starts)
 
-    def _hevc(self, data: bytes) -> PacketKind:
-        frames = [i for i, _ in self._units(data) if self._is_frame(data[i]) and i + 1 < len(data)]
+    def _hevc(self, data: bytes, frames: list[int]) -> PacketKind:
+        frames = [i for i in frames if i + 1 < len(data)]
         kinds = {data[i] >> 1 & 63 for i in frames}
         layer = (data[frames[-1] + 1] & 7) - 1 if frames else 0
         starts = bool(kinds) and kinds <= _HEVC_RANDOM_ACCESS
@@ -99,7 +108,7 @@ class PacketParser:
             not kinds or not kinds <= _HEVC_UNREFERENCED, starts, starts and _HEVC_CRA not in kinds, starts, layer
         )
 
-    def _units(self, data: bytes) -> Iterator[tuple[int, int]]:
+    def _units(self, data: bytes) -> Iterator[_Unit]:
         """Yield the start and end of each NAL unit, without its length prefix or start code."""
         size = len(data)
         at = 0

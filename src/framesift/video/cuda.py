@@ -23,7 +23,7 @@ from framesift.types.vectors import Array
 from framesift.video.blank import FINE_SIDE, SMALL_SIZE
 from framesift.video.colour import HLG, PQ, Orientation, read_orientation
 from framesift.video.container import LARGE_PIXELS, OpenedVideo, open_video
-from framesift.video.decoding import INDEXED
+from framesift.video.decoding import INDEXED, DecodePlan
 from framesift.video.planes import PlaneConverter, PlaneLayout
 from framesift.video.resampling import resize_axis
 
@@ -104,7 +104,7 @@ class CudaDecoder:
                 raise UnsuitedVideo("the GPU's video decoder can't be opened") from error
             yield video
 
-    def count_workers(self, video: OpenedVideo, segments: Sequence[Sequence[int]]) -> int:
+    def count_workers(self, video: OpenedVideo, segments: Sequence[DecodePlan]) -> int:
         """How many sessions to open."""
         import torch
 

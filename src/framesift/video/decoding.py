@@ -28,11 +28,15 @@ INDEXED = frozenset({"mov,mp4,m4a,3gp,3g2,mj2", "matroska,webm"})
 
 @dataclass(frozen=True)
 class DecodePlan:
-    """The frames to decode: packets of `timeline` in presentation order. keys_only: all of them are keyframes."""
+    """The frames to decode: packets of `timeline` in presentation order. keys_only: all of them are keyframes.
+
+    is_whole: the timeline is that of all packets, not only of the first ones.
+    """
 
     timeline: Timeline
     wanted: list[int]
     keys_only: bool = False
+    is_whole: bool = True
 
     @property
     def by_count(self) -> bool:
@@ -71,7 +75,7 @@ class PacketReader:
     def __init__(self, video: OpenedVideo, timeline: Timeline, seek_over: int = SEEK_OVER) -> None:
         self.video = video
         self._seek_over = seek_over
-        self._timeline = timeline
+        self.timeline = timeline
         self._can_seek = video.container.format.name in INDEXED
         self._packets = _numbered(video, 0)
         self._next = 0
@@ -82,7 +86,7 @@ class PacketReader:
     def read(self, target: int) -> VideoPacket | None:
         """The packet, or None if the file ends before it."""
         if self.has_to_seek(target):
-            self._packets = _from(self.video, self._timeline, target)
+            self._packets = _from(self.video, self.timeline, target)
         for number, packet in self._packets:
             self._next = number + 1
             if number == target:

@@ -10,6 +10,7 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, Literal, get_args
 
 import av
@@ -28,8 +29,16 @@ from framesift.video.container import OpenedVideo, check_file, open_video, read_
 from framesift.video.cuda import CudaDecoder
 from framesift.video.decoding import INDEXED, DecodePlan, decode_packet
 from framesift.video.diagnostics import container_warnings, decoding_warnings
-from framesift.video.parallel import decode_images
-from framesift.video.timeline import Timeline, container_start, finest_rate, on_grid, read_timeline, usual_step
+from framesift.video.parallel import GrowingPlan, decode_images
+from framesift.video.timeline import (
+    Timeline,
+    container_start,
+    finest_rate,
+    growing_timelines,
+    on_grid,
+    read_timeline,
+    usual_step,
+)
 
 Mode = Literal["exact", "fast", "keyframes"]
 MODES: tuple[Mode, ...] = get_args(Mode)
@@ -85,45 +94,74 @@ def sample(
     if short_side is not None and short_side < 1:
         raise OptionError(f"short_side is {short_side}; expected a number of pixels, at least 1")
     given = parse_fps(fps)
-    timeline = read_timeline(path)
-    with open_video(path, threads=1) as video:
-        info = _describe(video, (timeline.origin, timeline.end))
-        warnings = container_warnings(video, timeline)
-    # The intended fraction: 0.1 is 1/10, and 29.97 is 2997/100.
-    rate = _auto_rate(timeline, mode) if given == "auto" else Fraction(given).limit_denominator(100_000)
-    every = _candidates(timeline, mode, rate)
-    wanted = [packet for packet in every if after_s is None or timeline.time_s(packet) > after_s]
-    log.info("sample: %d of %d frames at %.6g FPS, %s", len(wanted), len(timeline), rate, mode)
-    plan = DecodePlan(timeline, wanted, keys_only=mode == "keyframes")
+    timelines = iter([(read_timeline(path), True)]) if gpu is None else growing_timelines(path)
+
+    def plans() -> Iterator[DecodePlan]:
+        for timeline, is_whole in timelines:
+            rate = _rate(timeline, mode, given)
+            wanted = _candidates(timeline, mode, rate)
+            if after_s is not None:
+                wanted = [packet for packet in wanted if timeline.time_s(packet) > after_s]
+            if not is_whole and given == "auto" and rate != 1:  # it may be lower with more packets
+                wanted = []
+            log.info("sample: %d of %d frames at %.6g FPS, %s", len(wanted), len(timeline), rate, mode)
+            yield DecodePlan(timeline, wanted, mode == "keyframes", is_whole)
+
+    growing = GrowingPlan(plans())
     damaged_s: list[float] = []
     missed_s: list[float] = []
     # Not a method: a reference cycle would keep the file open until the next garbage collection.
-    candidates = _sampled(info.path, plan, short_side, gpu, damaged_s, missed_s)
-    return Sampling(info, float(rate), len(wanted), damaged_s, missed_s, candidates, warnings, len(every))
+    candidates = _sampled(os.fspath(path), growing, short_side, gpu, damaged_s, missed_s)
+    return Sampling(os.fspath(path), given, mode, damaged_s, missed_s, candidates, growing)
 
 
 @dataclass(eq=False)
 class Sampling(Iterator[tuple[float, Any]], AbstractContextManager["Sampling"]):
     """An iterator of (time_s, image (H, W, 3) uint8 RGB) by ascending time; images on the GPU are of type CudaImage.
 
-    info; fps: the rate used; expected: about how many candidates there are. Extended while iterating, and freely by
-    the caller: damaged_s, the times of candidates decoded with errors, each added before its image is returned, and
-    missed_s, the times of frames that could not be decoded and were skipped or replaced by the previous frame.
+    Extended while iterating, and freely by the caller: damaged_s, the times of candidates decoded with errors, each
+    added before its image is returned, and missed_s, the times of frames that could not be decoded and were skipped or
+    replaced by the previous frame. Where a GPU decodes, the packets may still be scanned; info, fps and warnings wait
+    for the end of that.
     """
 
-    info: VideoInfo
-    fps: float
-    expected: int
+    _path: str
+    _given: Fps
+    _mode: Mode
     damaged_s: list[float]
     missed_s: list[float]
     _candidates: Generator[tuple[float, Any], None, None]
-    _warnings: list[str]
-    _total: int
+    _growing: GrowingPlan
+
+    @property
+    def expected(self) -> int:
+        """How many candidates there are, as far as the packets are scanned."""
+        return len(self._growing.plan.wanted)
+
+    @cached_property
+    def _rate(self) -> Fraction:
+        return _rate(self._growing.whole().timeline, self._mode, self._given)
+
+    @property
+    def fps(self) -> float:
+        """The rate used."""
+        return float(self._rate)
+
+    @cached_property
+    def _facts(self) -> tuple[VideoInfo, list[str]]:
+        timeline = self._growing.whole().timeline
+        with open_video(self._path, threads=1) as video:
+            return _describe(video, (timeline.origin, timeline.end)), container_warnings(video, timeline)
+
+    @property
+    def info(self) -> VideoInfo:
+        return self._facts[0]
 
     @property
     def warnings(self) -> list[str]:
         """Warnings about the whole video, and about the candidates in damaged_s and missed_s so far."""
-        return self._warnings + decoding_warnings(self.damaged_s, self.missed_s, self._total)
+        total = len(_candidates(self._growing.whole().timeline, self._mode, self._rate))
+        return self._facts[1] + decoding_warnings(self.damaged_s, self.missed_s, total)
 
     def __next__(self) -> tuple[float, Any]:
         return next(self._candidates)
@@ -202,6 +240,11 @@ def _candidates(timeline: Timeline, mode: Mode, fps: Fraction) -> list[int]:
     return list(chosen)
 
 
+def _rate(timeline: Timeline, mode: Mode, given: Fps) -> Fraction:
+    # The intended fraction: 0.1 is 1/10, and 29.97 is 2997/100.
+    return _auto_rate(timeline, mode) if given == "auto" else Fraction(given).limit_denominator(100_000)
+
+
 def _auto_rate(timeline: Timeline, mode: Mode) -> Fraction:
     """1, 2, 4, 8 … per second, up to the source's frame rate, until there are enough candidates."""
     finest = max(finest_rate(timeline), Fraction(1))
@@ -216,23 +259,24 @@ def _auto_rate(timeline: Timeline, mode: Mode) -> Fraction:
 
 def _sampled(
     path: str,
-    plan: DecodePlan,
+    growing: GrowingPlan,
     short_side: int | None,
     gpu: CudaDecoder | None,
     damaged_s: list[float],
     missed_s: list[float],
 ) -> Generator[tuple[float, Any], None, None]:
     decoded = 0
-    for result in decode_images(path, plan, short_side, gpu):
+    for result in decode_images(path, growing, short_side, gpu):
+        timeline = growing.plan.timeline
         if result.packet != result.wanted:
-            missed_s.append(plan.timeline.time_s(result.wanted))
+            missed_s.append(timeline.time_s(result.wanted))
         if result.packet is not None and result.image is not None:
             decoded += 1
-            time_s = plan.timeline.time_s(result.packet)
+            time_s = timeline.time_s(result.packet)
             if result.is_damaged:
                 damaged_s.append(time_s)
             yield time_s, result.image
-    if plan.wanted and not decoded:
+    if growing.whole().wanted and not decoded:
         raise InputError(f"{path!r}: none of its frames can be decoded; the file is damaged: download it again")
 
 

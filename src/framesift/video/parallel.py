@@ -10,12 +10,15 @@ import queue
 import threading
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
+from dataclasses import replace
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from framesift._utils.machine import usable_cores
-from framesift.errors import InputError
+from framesift.errors import FramesiftError, InputError
 from framesift.video.colour import FrameConverter, shrunk_size
-from framesift.video.container import LARGE_PIXELS, OpenedVideo, open_video
+from framesift.video.container import LARGE_PIXELS, MICROSECOND, OpenedVideo, open_video
 from framesift.video.cuda import CudaConverter, CudaDecoder
 from framesift.video.decoding import INDEXED, SEEK_OVER, DecodePlan, PacketReader, decode_wanted
 
@@ -42,8 +45,8 @@ class CpuDecoder:
     def open(self, path: str, workers: int) -> AbstractContextManager[OpenedVideo]:
         return open_video(path, threads=-(-usable_cores() // workers))
 
-    def count_workers(self, video: OpenedVideo, segments: Sequence[Sequence[int]]) -> int:
-        if video.container.format.name not in INDEXED or max(map(len, segments)) > MAX_SEGMENT_FRAMES:
+    def count_workers(self, video: OpenedVideo, segments: Sequence[DecodePlan]) -> int:
+        if video.container.format.name not in INDEXED or max(len(p.wanted) for p in segments) > MAX_SEGMENT_FRAMES:
             return 1
         is_large = video.stream.width * video.stream.height > LARGE_PIXELS
         return min(usable_cores(), len(segments), MOST_WORKERS_LARGE if is_large else MOST_WORKERS)
@@ -67,27 +70,91 @@ class DecodedImage(NamedTuple):
     is_damaged: bool
 
 
+class PlanChanged(FramesiftError):
+    """The later packets of a video change what was planned for the first ones; only those of damaged files do."""
+
+
+class GrowingPlan:
+    """The plan for the packets scanned so far, from plans for ever more of them, the last one for all."""
+
+    def __init__(self, plans: Iterator[DecodePlan]) -> None:
+        self._plans = plans
+        self._lock = threading.Lock()
+        self._given = 0  # wanted frames in the segments so far
+        self._is_changed = False
+        self.plan = next(plans)
+
+    def whole(self) -> DecodePlan:
+        """The plan for all packets, once they are scanned."""
+        while not self.plan.is_whole:
+            self._grow(self.plan)
+        return self._checked()
+
+    def segments(self) -> Iterator[DecodePlan]:
+        """Yield the segments as they become known; none if the video has none."""
+        plan = self.plan
+        while True:
+            segments = split(replace(plan, wanted=plan.wanted[self._given :])) if _has_segments(plan) else []
+            # The next packets may belong to the last two.
+            for segment in segments if plan.is_whole else segments[:-2]:
+                self._given += len(segment.wanted)
+                yield segment
+            if plan.is_whole:
+                return
+            plan = self._grow(plan)
+
+    def _grow(self, plan: DecodePlan) -> DecodePlan:
+        """The plan after this one."""
+        with self._lock:
+            if self.plan is plan:
+                self.plan = next(self._plans)
+                self._is_changed = bool(self._given) and not _continues(plan, self.plan, self._given)
+            return self._checked()
+
+    def _checked(self) -> DecodePlan:
+        if self._is_changed:
+            raise PlanChanged("the file is damaged: its last packets change the times of its first frames")
+        return self.plan
+
+
+def _continues(before: DecodePlan, plan: DecodePlan, count: int) -> bool:
+    """Whether a plan has the first wanted frames of an earlier one, at the same times."""
+    first = plan.wanted[:count]
+    return (
+        _has_segments(plan)
+        and first == before.wanted[:count]
+        and plan.timeline.origin == before.timeline.origin
+        and np.array_equal(plan.timeline.ticks[first], before.timeline.ticks[first])
+    )
+
+
+def _has_segments(plan: DecodePlan) -> bool:
+    return not plan.by_count and not plan.timeline.is_broken.any()
+
+
 def decode_images(
-    path: str, plan: DecodePlan, short_side: int | None, gpu: CudaDecoder | None = None
+    path: str, plan: DecodePlan | GrowingPlan, short_side: int | None, gpu: CudaDecoder | None = None
 ) -> Generator[DecodedImage, None, None]:
     """Decode the wanted frames by ascending time, as `decode_wanted` does, and convert them to images.
 
     Segments are decoded in parallel up to the first damaged or missing frame, and one after the other from there on.
-    gpu: decodes those in parallel, unless it can't decode this video; the rest is decoded on the CPU.
+    gpu: decodes those in parallel, unless it can't decode this video, and starts while a growing plan grows; the rest
+    is decoded on the CPU.
     """
-    segments = split(plan)
+    growing = plan if isinstance(plan, GrowingPlan) else GrowingPlan(iter([plan]))
     done = 0
-    is_broken = bool(plan.timeline.is_broken.any())
-    decoders: list[SegmentDecoder] = [CpuDecoder()] if len(segments) > 1 else []
-    if gpu is not None and plan.wanted and not plan.by_count and not is_broken:
-        decoders.insert(0, gpu)
-    for decoder in decoders:
-        run = None if done else _ParallelRun(path, plan, segments, short_side, decoder)
-        if run is not None and (run.count > 1 or decoder is gpu):
-            for image in run.images():
-                yield image
-                done += 1
-    if not done and not is_broken:
+    if gpu is not None:
+        for image in _ParallelRun(path, growing, short_side, gpu).images():
+            yield image
+            done += 1
+    plan = growing.whole()
+    has_segments = _has_segments(plan)
+    if has_segments and not done and len(split(plan)) > 1:
+        run = _ParallelRun(path, GrowingPlan(iter([plan])), short_side, CpuDecoder())
+        for image in run.images() if run.count > 1 else ():
+            yield image
+            done += 1
+    if has_segments and not done:
         for image in _decode_rest(path, plan, short_side, 0):
             if image.packet != image.wanted or image.is_damaged:
                 break
@@ -120,21 +187,19 @@ def _decode_rest(
                 yield image
 
 
-def split(plan: DecodePlan) -> list[list[int]]:
+def split(plan: DecodePlan) -> list[DecodePlan]:
     """The wanted frames in consecutive segments, each decodable without the packets of the others."""
     timeline = plan.timeline
-    if plan.by_count or timeline.is_broken.any():
-        return [plan.wanted]
-    segments: list[list[int]] = [[]]
+    segments: list[list[int]] = []
     last = -1  # the last packet of the segments so far
     for packet in plan.wanted:
         start = packet if plan.keys_only else timeline.random_access(packet)
         is_apart = start > last + 1 or (start == last + 1 and timeline.is_closed[start])
-        if is_apart and len(segments[-1]) >= SEGMENT_FRAMES:
+        if not segments or (is_apart and len(segments[-1]) >= SEGMENT_FRAMES):
             segments.append([])
         segments[-1].append(packet)
         last = max(last, packet)
-    return segments
+    return [replace(plan, wanted=wanted) for wanted in segments]
 
 
 def _converted(
@@ -151,32 +216,29 @@ def _converted(
 class _DecodingSegment(NamedTuple):
     """Wanted frames, and their images on the way from a worker: at the end None, after a failure its exception."""
 
-    wanted: list[int]
+    plan: DecodePlan
     images: queue.Queue[DecodedImage | BaseException | None]
 
 
 class _ParallelRun:
     """One pass over the segments of a video by several workers."""
 
-    def __init__(
-        self,
-        path: str,
-        plan: DecodePlan,
-        segments: Sequence[list[int]],
-        short_side: int | None,
-        decoder: SegmentDecoder,
-    ) -> None:
+    def __init__(self, path: str, growing: GrowingPlan, short_side: int | None, decoder: SegmentDecoder) -> None:
+        plan = growing.plan
         with open_video(path, threads=1) as video:
+            segments = split(plan)
+            if not plan.is_whole:  # about as many as will follow
+                segments *= round((video.container.duration or 0) * MICROSECOND / plan.timeline.duration) or 1
             self.count = decoder.count_workers(video, segments)
             width, height = shrunk_size(video.stream.width, video.stream.height, short_side)
-        capacity = max(1, min(WAITING_IMAGES, WAITING_BYTES // (3 * width * height + 1)))
+        self._capacity = max(1, min(WAITING_IMAGES, WAITING_BYTES // (3 * width * height + 1)))
         self._path = path
         self._decoder = decoder
-        self._plan = plan
+        self._growing = growing
         self._short_side = short_side
-        self._segments = [_DecodingSegment(wanted, queue.Queue(capacity)) for wanted in segments]
-        self._waiting = iter(self._segments)
-        self._lock = threading.Lock()
+        # The same segments for the workers and for the one who takes the images.
+        self._waiting: queue.SimpleQueue[_DecodingSegment | None] = queue.SimpleQueue()
+        self._segments: queue.SimpleQueue[_DecodingSegment | BaseException | None] = queue.SimpleQueue()
         # One segment more than workers, so that none waits while the oldest images are taken.
         self._slots = threading.Semaphore(self.count + 1)
         self._stop = threading.Event()
@@ -187,15 +249,18 @@ class _ParallelRun:
     def images(self) -> Generator[DecodedImage, None, None]:
         """Yield the images in order; ends before the first damaged or missing frame."""
         try:
+            threading.Thread(target=self._list_segments, name="framesift-segments", daemon=True).start()
             for worker in self._workers:
                 worker.start()
-            for segment in self._segments:
-                for wanted in segment.wanted:
+            while (segment := self._segments.get()) is not None:
+                if isinstance(segment, BaseException):
+                    raise segment
+                for wanted in segment.plan.wanted:
                     item = segment.images.get()
                     if isinstance(item, BaseException) and not isinstance(item, InputError):
                         raise item
                     if not isinstance(item, DecodedImage) or item.packet != wanted or item.is_damaged:
-                        self._log_end(wanted, item)
+                        self._log_end(segment.plan.timeline.time_s(wanted), item)
                         return
                     yield item
                 self._slots.release()
@@ -207,10 +272,23 @@ class _ParallelRun:
                     if worker.ident is not None:
                         worker.join()
 
-    def _log_end(self, wanted: int, item: DecodedImage | BaseException | None) -> None:
+    def _list_segments(self) -> None:
+        """Hand out the segments, which may still be becoming known; not waited for when the run is abandoned."""
+        end = None
+        try:
+            for plan in self._growing.segments():
+                segment = _DecodingSegment(plan, queue.Queue(self._capacity))
+                self._segments.put(segment)
+                self._waiting.put(segment)
+        except BaseException as error:  # raised again where the images are taken
+            end = error
+        self._segments.put(end)
+        for _ in self._workers:
+            self._waiting.put(None)
+
+    def _log_end(self, time_s: float, item: DecodedImage | BaseException | None) -> None:
         if not isinstance(self._decoder, CpuDecoder):
             reason = item if isinstance(item, InputError) else "a frame is damaged or missing"
-            time_s = self._plan.timeline.time_s(wanted)
             log.info("%s: decoding on the CPU from %.3f s on: %s", self._path, time_s, reason)
 
     def _work(self) -> None:
@@ -219,11 +297,12 @@ class _ParallelRun:
             return
         try:
             with self._decoder.open(self._path, len(self._workers)) as video:
-                reader = PacketReader(video, self._plan.timeline, KEYS_SEEK_OVER if self._plan.keys_only else SEEK_OVER)
+                keys_only = segment.plan.keys_only
+                reader = PacketReader(video, segment.plan.timeline, KEYS_SEEK_OVER if keys_only else SEEK_OVER)
                 converter = self._decoder.converter(video, self._short_side)
                 while segment is not None:
-                    plan = DecodePlan(self._plan.timeline, segment.wanted, keys_only=self._plan.keys_only)
-                    for image in _converted(reader, plan, converter):
+                    reader.timeline = segment.plan.timeline
+                    for image in _converted(reader, segment.plan, converter):
                         self._put(segment, image)
                         if self._stop.is_set():
                             return
@@ -235,12 +314,13 @@ class _ParallelRun:
                 self._put(segment, error)
 
     def _take(self) -> _DecodingSegment | None:
-        """The next segment, when few enough are unfinished."""
-        while not self._slots.acquire(timeout=POLL_S):
-            if self._stop.is_set():
-                return None
-        with self._lock:
-            return None if self._stop.is_set() else next(self._waiting, None)
+        """The next segment, when it is known and few enough are unfinished."""
+        while not self._stop.is_set() and not self._slots.acquire(timeout=POLL_S):
+            pass
+        while not self._stop.is_set():
+            with suppress(queue.Empty):
+                return self._waiting.get(timeout=POLL_S)
+        return None
 
     def _put(self, segment: _DecodingSegment, item: DecodedImage | BaseException | None) -> None:
         put_unless(self._stop, segment.images, item)

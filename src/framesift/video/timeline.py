@@ -5,8 +5,11 @@ Times are integers in the stream's time base and fractions, so that rounding nev
 
 import itertools
 import math
+import queue
+import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -40,6 +43,9 @@ TIME_TOLERANCE = Fraction(1, 1000)  # seconds: times are often rounded to millis
 MAX_TICK = 2**60  # a timestamp beyond this is damage, and sums would overflow
 
 _MOST_KEEPERS = 256
+
+# While a video is scanned, the timeline of so many first packets is given out, then of twice as many, and so on.
+FIRST_PACKETS = 2048
 
 # What a timeline depends on beside the file: the rules of this module, to be raised with them, and FFmpeg's demuxers
 # and parsers. A stored timeline made by others is scanned again.
@@ -213,17 +219,48 @@ def keep_timeline(path: StrPath, identity: FileIdentity | None, keeper: Timeline
 
 def read_timeline(path: StrPath) -> Timeline:
     """Scan the packets of a video without decoding; cached until the file changes, and kept where a keeper is set."""
+    return _read_watched(path, _Watcher())
+
+
+def growing_timelines(path: StrPath) -> Iterator[tuple[Timeline, bool]]:
+    """Yield the timelines of a video's first packets while they are scanned in a thread; True: the one of all."""
+    found: queue.SimpleQueue[tuple[Timeline, bool] | BaseException] = queue.SimpleQueue()
+
+    def scan() -> None:
+        try:
+            found.put((_read_watched(path, _Watcher(lambda timeline: found.put((timeline, False)))), True))
+        except BaseException as error:  # raised again where the timelines are taken
+            found.put(error)
+
+    threading.Thread(target=scan, name="framesift-scan", daemon=True).start()
+    is_whole = False
+    while not is_whole:
+        item = found.get()
+        if isinstance(item, BaseException):
+            raise item
+        is_whole = item[1]
+        yield item
+
+
+@dataclass(frozen=True)
+class _Watcher:
+    """Called with the timelines of the first packets; no part of the cache's key."""
+
+    call: Callable[[Timeline], None] | None = field(default=None, compare=False)
+
+
+def _read_watched(path: StrPath, watcher: _Watcher) -> Timeline:
     name = check_file(path)
-    return _timeline_of(name, (Path(name).absolute(), FileIdentity.of(name)))
+    return _timeline_of(name, (Path(name).absolute(), FileIdentity.of(name)), watcher)
 
 
 @lru_cache(maxsize=4)  # so that sampling and then fetching scans the packets once
-def _timeline_of(name: str, version: _FileVersion) -> Timeline:
+def _timeline_of(name: str, version: _FileVersion, watcher: _Watcher) -> Timeline:
     keeper = _keepers.get(version)
     timeline = keeper.load() if keeper else None
     if timeline is None:
         with open_video(name) as video:
-            timeline = scan_packets(video)
+            timeline = scan_packets(video, watcher.call)
         if keeper and FileIdentity.of(name) == version[1]:
             keeper.save(timeline)
     return timeline
@@ -262,8 +299,8 @@ _SCANNED = np.dtype(
 )
 
 
-def scan_packets(video: OpenedVideo) -> Timeline:
-    """The timeline, from one pass over the packets of the stream."""
+def scan_packets(video: OpenedVideo, watch: Callable[[Timeline], None] | None = None) -> Timeline:
+    """The timeline, from one pass over the packets of the stream. watch: is given those of the first packets."""
     is_cut = False
 
     def rows() -> Iterator[tuple[Any, ...]]:
@@ -277,7 +314,13 @@ def scan_packets(video: OpenedVideo) -> Timeline:
         except (av.error.FFmpegError, ValueError):
             is_cut = True
 
-    packets = np.fromiter(rows(), _SCANNED)
+    scanned, size = rows(), FIRST_PACKETS
+    packets = np.fromiter(itertools.islice(scanned, size if watch else None), _SCANNED)
+    while watch and len(packets) == size:
+        with suppress(InputError):  # none of the first frames is visible
+            watch(_built(video, packets.copy(), False))
+        packets = np.concatenate((packets, np.fromiter(itertools.islice(scanned, size), _SCANNED)))
+        size *= 2
     if len(packets) == 1 and video.container.format.name == "gif":
         raise InputError(f"{video.path!r} is a still image; {EXPECTED}")
     if not len(packets):
@@ -286,20 +329,20 @@ def scan_packets(video: OpenedVideo) -> Timeline:
 
 
 def _scanned(packet: VideoPacket, parser: PacketParser, step: int) -> tuple[Any, ...]:
-    data = bytes(packet)
-    kind = parser.kind(data, packet.is_keyframe)
+    data, is_key, pts = bytes(packet), packet.is_keyframe, packet.pts
+    kind, is_damaged = parser.parse(data, is_key)
     return (
-        _plausible(packet.pts),
+        _plausible(pts),
         _plausible(packet.dts),
-        -1 if packet.pts is None else packet.pts,
+        -1 if pts is None else pts,
         -1 if packet.pos is None else packet.pos,
         min(packet.duration or step, MAX_TICK),
         packet.size,
         kind.layer,
-        packet.is_keyframe,
+        is_key,
         not packet.is_discard,
         packet.is_corrupt,
-        parser.is_damaged(data),
+        is_damaged,
         data.endswith(ZEROS),
         kind.is_reference,
         kind.is_random_access,
