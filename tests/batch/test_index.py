@@ -4,20 +4,25 @@ import json
 import os
 import shutil
 import signal
+import threading
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow as arrow
 import pyarrow.parquet as parquet
 import pytest
 
 import framesift as fs
+from framesift.batch import workers
 from framesift.batch.executors import local
+from framesift.batch.executors.base import Task
 from framesift.batch.journal import Journal
 from framesift.cli import main
 from framesift.corpus import Limits
-from framesift.indexing.index import IndexSettings
+from framesift.indexing.index import IndexSettings, build_index
+from framesift.pipeline.config import PipelineConfig
 from framesift.store.maintenance import prune
 from framesift.store.store import INDEX, Store
 from helpers.batch_videos import COLOURS, framesift, make_video, payloads
@@ -45,6 +50,30 @@ def test_local_executor_writes_the_bytes_of_index(four, encoder, tmp_path):
     run = fs.corpus.index(four, encoder=encoder, store=tmp_path / "many", workers=2)
     assert run.counts == {"indexed": 4, "kept": 0, "failed": 0, "waiting": 0}
     assert payloads(tmp_path / "one") == payloads(tmp_path / "many")
+
+
+def test_on_a_gpu_the_next_video_begins_before_its_task_arrives(four, encoder, tmp_path, monkeypatch):
+    monkeypatch.setattr(workers, "get_encoder", lambda *_, **__: SimpleNamespace(image_device="cuda"))
+    began = []
+
+    def build(path, *args, **kwargs):
+        began.append((Path(path).name, threading.current_thread().name))
+        return build_index(path, *args, **kwargs)
+
+    monkeypatch.setattr(workers, "build_index", build)
+    config = PipelineConfig(encoder=encoder, store=tmp_path / "early")
+    weights = config.index.key("").encoder_fingerprint
+    worker = workers.IndexWorker({"config": config.to_dict(), "weights": weights, "events": False})
+    tasks = [Task(str(path), {"subtitles": ""}) for path in sorted(four.iterdir())[:3]]
+    reports = []
+    for task, following in zip(tasks, [*tasks[1:2], None, None], strict=True):
+        row = worker(replace(task, following=following), lambda *report: reports.append(report))
+        assert row["status"] == "indexed"
+    assert [name for name, _ in began] == ["v0.mp4", "v1.mp4", "v2.mp4"]
+    assert [thread == "framesift-index" for _, thread in began] == [False, True, False]
+    for task in tasks:
+        fs.index(task.name, encoder, store=tmp_path / "one")
+    assert payloads(tmp_path / "one") == payloads(tmp_path / "early")
 
 
 @pytest.mark.parametrize("engine", ["inline", "local"])

@@ -5,8 +5,10 @@ import shutil
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,14 +24,14 @@ from framesift.batch.listing import is_url
 from framesift.batch.remote_files import local_file
 from framesift.batch.results import Result, ResultWriter, Run, read_results
 from framesift.batch.settings import QuestionSettings, RowJob, text_source
-from framesift.encoders.registry import identify
+from framesift.encoders.registry import get_encoder, identify
 from framesift.errors import FramesiftError, OutputError
-from framesift.indexing.index import build_index
+from framesift.indexing.index import INDEXING, build_index
 from framesift.pipeline.config import PipelineConfig
 from framesift.pipeline.inputs import Encoders
 from framesift.pipeline.video import Video, ask
 from framesift.pipeline.video import open as open_video
-from framesift.progress import Progress, WatchedProgress
+from framesift.progress import Progress, WatchedProgress, ignore_progress
 from framesift.readers.base import Reader, map_in_order
 from framesift.readers.prompts import OVERLAY_OF, check_text_mode
 from framesift.rendering.exhibit import Exhibit
@@ -43,6 +45,8 @@ from framesift.video.colour import shrunk_size
 from framesift.video.frames import probe
 
 EVENTS = "corpus"  # the name under which a corpus stores its videos' subtitles
+# The next video begins with so many candidates left, about as many as are decoded but not encoded yet.
+NEARLY_DONE = 384
 # In a row: the server is then down, and the rest of the run would only write errors.
 MAX_READER_FAILURES = 10
 QUESTIONS = "questions"  # the stage of progress over rows
@@ -55,15 +59,32 @@ log = logging.getLogger(__name__)
 
 
 class IndexWorker:
-    """Indexes videos; the encoder is loaded at the first that needs it."""
+    """Indexes videos; the encoder is loaded at the first that needs it.
+
+    On a GPU the next video is scanned and decoded while the last frames of one are encoded.
+    """
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
         config = PipelineConfig.from_dict(settings["config"]).replace(speech=NONE)
         self.config, self.index, self.has_events = config, config.index, settings["events"]
         self.store = Store(self.index.store)
+        self._early: dict[str, _EarlyIndexing] = {}
         _check_weights(str(self.index.encoder), settings["weights"])
 
     def __call__(self, task: Task, progress: Progress) -> dict[str, Any]:
+        report = partial(self._report, task, progress)
+        early = self._early.pop(task.name, None)
+        return self.index_video(task, report) if early is None else early.finish(report)
+
+    def _report(self, task: Task, progress: Progress, stage: str, done: float, total: float) -> None:
+        progress(stage, done, total)
+        following = task.following
+        if following is None or following.name in self._early or stage != INDEXING or total - done > NEARLY_DONE:
+            return
+        if getattr(get_encoder(self.index.encoder, device=self.index.device), "image_device", None) is not None:
+            self._early[following.name] = _EarlyIndexing(self, following)
+
+    def index_video(self, task: Task, progress: Progress) -> dict[str, Any]:
         with local_file(task.name, progress) as local:
             return read_watched(local, lambda file: self._index(file, task, progress))
 
@@ -103,6 +124,25 @@ class IndexWorker:
         store_subtitles(self.store, file.fingerprint, found, task.title)
         Encoders(video_index, self.config).encode_events(found.events, progress=progress)
         return found.warnings
+
+
+class _EarlyIndexing:
+    """A video that is indexed in a thread before its task arrives; what it reports until then is dropped."""
+
+    def __init__(self, worker: IndexWorker, task: Task) -> None:
+        self._progress: Progress = ignore_progress
+        self._row: Future[dict[str, Any]] = Future()
+        threading.Thread(target=self._work, args=(worker, task), name="framesift-index", daemon=True).start()
+
+    def _work(self, worker: IndexWorker, task: Task) -> None:
+        try:
+            self._row.set_result(worker.index_video(task, lambda *report: self._progress(*report)))
+        except BaseException as error:  # raised again where the row is taken
+            self._row.set_exception(error)
+
+    def finish(self, progress: Progress) -> dict[str, Any]:
+        self._progress = progress
+        return self._row.result()
 
 
 def store_subtitles(store: Store, fingerprint: str, found: FoundEvents, path: str) -> None:

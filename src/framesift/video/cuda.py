@@ -39,8 +39,11 @@ SURFACES = 40
 
 # What FFmpeg gives frames on the GPU as, and the bits of a sample; 10 bits come in the upper part of 16.
 _FORMATS = {"nv12": 8, "p010le": 16, "p016le": 16}
+# Frames stay in the decoder's own surfaces, of which so many more are there: most frames are dropped uncopied.
+_NO_COPIES = {"hwaccel_flags": "+unsafe_output", "extra_hw_frames": "12"}
 _BLOCKING_SYNC = 4  # CU_CTX_SCHED_BLOCKING_SYNC
 _FULL_RANGE = 2
+_FIRST = -1  # a stream's priority: before the network
 
 Decode = Literal["auto", "cpu", "cuda"]
 DECODES: tuple[Decode, ...] = get_args(Decode)
@@ -55,12 +58,18 @@ class CudaImage:
     """An image in the GPU's memory.
 
     pixels: tensor (H, W, 3) uint8 RGB. reduced, small: arrays, the image averaged over blocks to a shorter side of 128
-    to 255 pixels, and as `blank.small_picture` does.
+    to 255 pixels, and as `blank.small_picture` does. All are there once `wait` has returned.
     """
 
     pixels: Any
     reduced: Array
     small: Array
+    copied: Any = None  # an event of the GPU
+
+    def wait(self) -> None:
+        """Wait for the GPU, without the interpreter's lock."""
+        if self.copied is not None:
+            self.copied.synchronize()
 
 
 @cache
@@ -99,6 +108,8 @@ class CudaDecoder:
                 with self._opening:
                     _share_context(self._number)
                     video = stack.enter_context(open_video(path, threads=1, hwaccel=_hwaccel(self._number)))
+                    context = video.stream.codec_context
+                    context.options = {**context.options, **_NO_COPIES}
                     release_free_memory()
             except (OSError, InputError) as error:
                 raise UnsuitedVideo("the GPU's video decoder can't be opened") from error
@@ -130,6 +141,7 @@ class CudaConverter:
 
         self._torch = torch
         self._device = torch.device("cuda", number)
+        self._stream = torch.cuda.Stream(self._device, priority=_FIRST)  # type: ignore[no-untyped-call]
         self._size = (video.stream.width, video.stream.height)
         self._planes = PlaneConverter(
             video.stream.sample_aspect_ratio, short_side, codec=video.codec, dtype=torch.float16
@@ -147,10 +159,16 @@ class CudaConverter:
 
     def _convert(self, frames: Sequence[av.VideoFrame], layout: PlaneLayout) -> list[CudaImage]:
         torch = self._torch
-        # FFmpeg copies frames in the default stream, in which the following operations are ordered after the copy.
-        with torch.cuda.device(self._device), torch.cuda.stream(torch.cuda.default_stream(self._device)):
+        default = torch.cuda.default_stream(self._device)
+        # FFmpeg works in the default stream, for all sessions: only the copy out of the decoder's surfaces, which it
+        # will reuse there, belongs into it. What follows would hold up the other sessions beside a busy network.
+        with torch.cuda.device(self._device), torch.cuda.stream(default):
             planes = [[torch.from_dlpack(plane.__dlpack__(stream=None)) for plane in frame.planes] for frame in frames]
             luma, chroma = (torch.stack(tensors) for tensors in zip(*planes, strict=True))
+        self._stream.wait_stream(default)
+        with torch.cuda.device(self._device), torch.cuda.stream(self._stream):
+            for planes in (luma, chroma):
+                planes.record_stream(self._stream)
             return describe_images(self._planes.convert(luma, chroma.permute(0, 3, 1, 2), layout))
 
     def _layout(self, frame: av.VideoFrame) -> PlaneLayout:
@@ -169,11 +187,19 @@ class CudaConverter:
 
 
 def describe_images(pixels: Any) -> list[CudaImage]:
-    """The images of a tensor (N, H, W, 3) uint8 RGB."""
+    """The images of a tensor (N, H, W, 3) uint8 RGB; the caller's thread does not wait for the GPU."""
+    import torch
+
     reduced = reduce_images(pixels)
-    small = shrink_images(reduced)
-    arrays = (tensor.cpu().numpy() for tensor in (reduced, small))
-    return [CudaImage(*image) for image in zip(pixels, *arrays, strict=True)]
+    arrays = []
+    for tensor in (reduced, shrink_images(reduced)):
+        copy = torch.empty(tensor.shape, dtype=tensor.dtype, pin_memory=tensor.is_cuda)
+        arrays.append(copy.copy_(tensor, non_blocking=True).numpy())
+    copied = None
+    if pixels.is_cuda:
+        copied = torch.cuda.Event(blocking=True)  # type: ignore[no-untyped-call]
+        copied.record()
+    return [CudaImage(*image) for image in zip(pixels, *arrays, [copied] * len(pixels), strict=True)]
 
 
 def reduce_images(pixels: Any) -> Any:

@@ -25,8 +25,8 @@ from framesift.types import SubtitleTrack, VideoInfo
 from framesift.types.vectors import Array
 from framesift.video.clock import LONGEST_GAP_S
 from framesift.video.colour import read_orientation, square_pixel_size
-from framesift.video.container import OpenedVideo, check_file, open_video, read_packets, tag
-from framesift.video.cuda import CudaDecoder
+from framesift.video.container import MICROSECOND, OpenedVideo, check_file, open_video, read_packets, tag
+from framesift.video.cuda import CudaDecoder, CudaImage
 from framesift.video.decoding import INDEXED, DecodePlan, decode_packet
 from framesift.video.diagnostics import container_warnings, decoding_warnings
 from framesift.video.parallel import GrowingPlan, decode_images
@@ -95,6 +95,8 @@ def sample(
         raise OptionError(f"short_side is {short_side}; expected a number of pixels, at least 1")
     given = parse_fps(fps)
     timelines = iter([(read_timeline(path), True)]) if gpu is None else growing_timelines(path)
+    with open_video(path, threads=1) as video:
+        duration_s = float((video.container.duration or 0) * MICROSECOND)
 
     def plans() -> Iterator[DecodePlan]:
         for timeline, is_whole in timelines:
@@ -107,7 +109,7 @@ def sample(
             log.info("sample: %d of %d frames at %.6g FPS, %s", len(wanted), len(timeline), rate, mode)
             yield DecodePlan(timeline, wanted, mode == "keyframes", is_whole)
 
-    growing = GrowingPlan(plans())
+    growing = GrowingPlan(plans(), duration_s)
     damaged_s: list[float] = []
     missed_s: list[float] = []
     # Not a method: a reference cycle would keep the file open until the next garbage collection.
@@ -135,8 +137,8 @@ class Sampling(Iterator[tuple[float, Any]], AbstractContextManager["Sampling"]):
 
     @property
     def expected(self) -> int:
-        """How many candidates there are, as far as the packets are scanned."""
-        return len(self._growing.plan.wanted)
+        """How many candidates there are, or about how many until the packets are scanned."""
+        return len(self._growing.plan.wanted) * self._growing.times
 
     @cached_property
     def _rate(self) -> Fraction:
@@ -275,6 +277,8 @@ def _sampled(
             time_s = timeline.time_s(result.packet)
             if result.is_damaged:
                 damaged_s.append(time_s)
+            if isinstance(result.image, CudaImage):
+                result.image.wait()
             yield time_s, result.image
     if growing.whole().wanted and not decoded:
         raise InputError(f"{path!r}: none of its frames can be decoded; the file is damaged: download it again")

@@ -18,7 +18,7 @@ import numpy as np
 from framesift._utils.machine import usable_cores
 from framesift.errors import FramesiftError, InputError
 from framesift.video.colour import FrameConverter, shrunk_size
-from framesift.video.container import LARGE_PIXELS, MICROSECOND, OpenedVideo, open_video
+from framesift.video.container import LARGE_PIXELS, OpenedVideo, open_video
 from framesift.video.cuda import CudaConverter, CudaDecoder
 from framesift.video.decoding import INDEXED, SEEK_OVER, DecodePlan, PacketReader, decode_wanted
 
@@ -75,14 +75,23 @@ class PlanChanged(FramesiftError):
 
 
 class GrowingPlan:
-    """The plan for the packets scanned so far, from plans for ever more of them, the last one for all."""
+    """The plan for the packets scanned so far, from plans for ever more of them, the last one for all.
 
-    def __init__(self, plans: Iterator[DecodePlan]) -> None:
+    duration_s: that of the video, as its file declares it.
+    """
+
+    def __init__(self, plans: Iterator[DecodePlan], duration_s: float = 0.0) -> None:
         self._plans = plans
+        self._duration_s = duration_s
         self._lock = threading.Lock()
         self._given = 0  # wanted frames in the segments so far
         self._is_changed = False
         self.plan = next(plans)
+
+    @property
+    def times(self) -> int:
+        """About how often the video is as long as the part that is scanned."""
+        return 1 if self.plan.is_whole else max(1, round(self._duration_s / self.plan.timeline.duration))
 
     def whole(self) -> DecodePlan:
         """The plan for all packets, once they are scanned."""
@@ -224,12 +233,8 @@ class _ParallelRun:
     """One pass over the segments of a video by several workers."""
 
     def __init__(self, path: str, growing: GrowingPlan, short_side: int | None, decoder: SegmentDecoder) -> None:
-        plan = growing.plan
         with open_video(path, threads=1) as video:
-            segments = split(plan)
-            if not plan.is_whole:  # about as many as will follow
-                segments *= round((video.container.duration or 0) * MICROSECOND / plan.timeline.duration) or 1
-            self.count = decoder.count_workers(video, segments)
+            self.count = decoder.count_workers(video, split(growing.plan) * growing.times)
             width, height = shrunk_size(video.stream.width, video.stream.height, short_side)
         self._capacity = max(1, min(WAITING_IMAGES, WAITING_BYTES // (3 * width * height + 1)))
         self._path = path

@@ -22,10 +22,11 @@ class RunAborted(ReaderError):
 
 @dataclass(frozen=True)
 class Task:
-    """One unit of work: a unique name and JSON values."""
+    """One unit of work: a unique name and JSON values. following: the worker's next one, which it may begin early."""
 
     name: str
     data: Mapping[str, Any]
+    following: "Task | None" = None
 
     @property
     def title(self) -> str:

@@ -14,6 +14,7 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
 from typing import Any, ClassVar
 
 from framesift._utils.machine import free_memory, usable_cores
@@ -124,7 +125,10 @@ class WorkerPool:
                 if pending and worker.task is None and worker.ready:
                     task = pending.popleft()
                     attempts[task.name] += 1
-                    worker.assign(task, attempts[task.name])
+                    # What ends the process is blamed on its task, so that none that failed is run beside another.
+                    is_first = self.size == 1 and attempts[task.name] == 1
+                    is_early = is_first and bool(pending) and not attempts[pending[0].name]
+                    worker.assign(task, attempts[task.name], pending[0] if is_early else None)
                     watch(worker.event("started", task))
             event = self._next_event()
             if event is not None:
@@ -210,10 +214,10 @@ class _Process:
     def event(self, kind: TaskKind, task: Task, **fields: Any) -> TaskEvent:
         return TaskEvent(kind, task, self.name, self.tries, seconds=self.busy_s, **fields)
 
-    def assign(self, task: Task, tries: int) -> None:
+    def assign(self, task: Task, tries: int, following: Task | None = None) -> None:
         self.task, self.tries = task, tries
         self._last_message_s = self._task_start_s = time.monotonic()
-        self._send({"name": task.name, "data": dict(task.data)})
+        self._send(asdict(replace(task, following=following)))
 
     def receive(self, message: dict[str, Any]) -> None:
         """Update the state of this worker from one of its messages."""

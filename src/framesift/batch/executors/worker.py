@@ -44,7 +44,9 @@ def main() -> None:
         worker = create_worker(WorkerSpec(**json.loads(sys.stdin.readline())))
         send(ready=os.getpid())
         for line in sys.stdin:
-            _run_task(worker, Task(**json.loads(line)), send)
+            values = json.loads(line)
+            following = values.pop("following")
+            _run_task(worker, Task(**values, following=following and Task(**following)), send)
     except RunAborted as error:
         send(fatal=str(error), aborted=True)
     except FramesiftError as error:
