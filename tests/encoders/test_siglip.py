@@ -46,6 +46,14 @@ def test_vectors_and_their_scale_match_transformers(encoder, checkpoint, family,
     np.testing.assert_allclose(encoder.logit_scale * image_rows @ text_rows.T + encoder.logit_bias, logits, atol=1e-4)
 
 
+def test_the_layers_get_the_vectors_of_patches_in_rows(encoder, images):
+    seen = []
+    network = encoder._model.vision_model
+    with network.encoder.layers[0].register_forward_pre_hook(lambda _, inputs: seen.append(inputs[0].is_contiguous())):
+        encoder.encode_images(images)
+    assert seen and all(seen)
+
+
 def test_image_vector_is_independent_of_the_batch(encoder, images, monkeypatch):
     alone = np.concatenate([encoder.encode_images([image]) for image in images])
     np.testing.assert_allclose(encoder.encode_images(images), alone, atol=1e-5)
