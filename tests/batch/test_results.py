@@ -63,12 +63,6 @@ def test_row_with_an_error_or_without_a_reader_is_not_an_answer_and_neither_corr
     assert not row(**fields).is_answer and row(**fields).to_dict()["correct"] is None
 
 
-def test_row_whose_settings_are_no_plain_values_is_skipped_and_counted(tmp_path):
-    keep(tmp_path, row(item_id="a"), row(item_id="b", config={"encoder": {"name": "offline"}}))
-    found = read_results(tmp_path)
-    assert [one.item_id for one in found.rows] == ["a"] and found.unreadable == 1
-
-
 @pytest.mark.parametrize("value", [1, 1.0, True, None, "1"])
 def test_settings_are_read_as_they_were_written(tmp_path, value):
     keep(tmp_path, row(config={"fps": value}))

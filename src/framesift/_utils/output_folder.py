@@ -102,7 +102,9 @@ def _files_in(folder: Path) -> set[str]:
 def _merge(new: Path, target: Path, *, keep: bool) -> None:
     """Move the new files into the target, and remove those of the earlier run."""
     names = _files_in(new)
-    own = {name for name in listed_files(target) if _is_own_file(f"{target}/{name}")} - {LIST}
+    # Only files without links and other ways out of the folder.
+    listed = {name: f"{target}/{name}" for name in listed_files(target) - {LIST}}
+    own = {name for name, path in listed.items() if os.path.isfile(path) and os.path.realpath(path) == path}
     _check_free_names(target, names - own)
     removed = set() if keep else own - names
     # Until the end the list names the files of both runs: the next run then removes what a killed one left.
@@ -119,11 +121,6 @@ def _merge(new: Path, target: Path, *, keep: bool) -> None:
     for folder in sorted({parent for name in removed for parent in Path(name).parents if parent.name}, reverse=True):
         with contextlib.suppress(OSError):  # not empty
             (target / folder).rmdir()
-
-
-def _is_own_file(path: str) -> bool:
-    """Whether a path to a listed name is a file, without links and other ways out of the folder."""
-    return os.path.isfile(path) and os.path.realpath(path) == path
 
 
 def _check_free_names(target: Path, names: Iterable[str]) -> None:

@@ -31,7 +31,6 @@ _CLOCK = re.compile(r"(?:(?:([0-9]+):)?([0-9]+):)?([0-9]+(?:[.,][0-9]+)?)")
 # Kinds of fields that Python has no type for.
 Seconds = Annotated[float, "seconds"]  # a number, "12.5", "1:02" or "1:02:03.5"
 Name = Annotated[str, "name"]  # a text, a number, true or false, as a text
-Scalar = Annotated[str | float | bool | None, "scalar"]  # as it is: 1 and 1.0 stay what they are
 FilePath = Annotated[str, "path"]  # may hold the escaped bytes of a file name that is not UTF-8
 
 
@@ -233,12 +232,6 @@ def _parse_json(value: Any, path: str, depth: int = MAX_DEPTH) -> Any:
     raise _Mismatch(path, value, "a JSON value")
 
 
-def _parse_scalar(value: Any, path: str) -> Any:
-    if isinstance(value, Mapping | list | tuple):
-        raise _Mismatch(path, value, "a text, a number, true, false or null")
-    return _parse_json(value, path)
-
-
 _PARSERS: dict[Any, ValueParser] = {
     str: _parse_text,
     float: _parse_number,
@@ -249,5 +242,4 @@ _PARSERS: dict[Any, ValueParser] = {
     Seconds: _parse_seconds,
     Name: _parse_name,
     FilePath: _parse_path,
-    Scalar: _parse_scalar,
 }

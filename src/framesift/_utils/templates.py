@@ -47,13 +47,11 @@ def html_environment() -> "Environment":
         loader=PackageLoader("framesift", ""),
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=_replace_disallowed,
+        finalize=lambda value: (
+            value.translate(_DISALLOWED) if isinstance(value, str) and not hasattr(value, "__html__") else value
+        ),
         trim_blocks=True,
         lstrip_blocks=True,
     )
     environment.policies["json.dumps_kwargs"] = {"allow_nan": False, "separators": (",", ":")}
     return environment
-
-
-def _replace_disallowed(value: Any) -> Any:
-    return value.translate(_DISALLOWED) if isinstance(value, str) and not hasattr(value, "__html__") else value

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from framesift._utils.files import StrPath, no_empty_folders, output_error
 from framesift._utils.json import load_json
-from framesift._utils.records import Scalar, read_record, read_value, shown
+from framesift._utils.records import read_record, read_value, shown
 from framesift._utils.text import readable
 from framesift.errors import FramesiftError, InputError
 from framesift.selection.registry import get_selector
@@ -82,7 +82,7 @@ class Result:
     text_mode: str
     reader: str  # its name, or its address
     prompt: str  # the reader's prompt preset
-    config: Mapping[str, Scalar]
+    config: Mapping[str, Any]
     window: Window | None = None  # the part of the video that was considered
 
     video_id: str = ""
@@ -138,7 +138,8 @@ class Result:
     @property
     def variant(self) -> str:
         """The method with the options that differ from its defaults: "gcr", "gcr alpha_ground=0.125"."""
-        return " ".join([self.method, *(f"{name}={_short(value)}" for name, value in sorted(self.options.items()))])
+        short = {name: f"{x:g}" if isinstance(x, float) else str(x) for name, x in self.options.items()}
+        return " ".join([self.method, *(f"{name}={text}" for name, text in sorted(short.items()))])
 
     def to_dict(self) -> dict[str, Any]:
         return {"schema": RESULT_SCHEMA, "key": self.key, **asdict(self), "correct": self.correct}
@@ -282,7 +283,3 @@ def own_options(method: str, options: Mapping[str, Any], seed: int) -> dict[str,
     defaults = get_selector(method).options
     own = {name: value for name, value in options.items() if name not in defaults or value != defaults[name]}
     return {name: value for name, value in own.items() if (name, value) != ("seed", seed)}
-
-
-def _short(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -3,6 +3,7 @@
 import argparse
 import os
 import shutil
+from argparse import Namespace
 from collections.abc import Callable, Sequence
 from dataclasses import fields
 from typing import Any, NoReturn
@@ -12,7 +13,7 @@ from framesift._utils.text import near_names, suggestion
 from framesift.errors import OptionError
 from framesift.pipeline.config import RECORDS, int_or_auto
 
-RunCommand = Callable[[argparse.Namespace], int]
+RunCommand = Callable[[Namespace], int]
 
 # What arguments that are files or directories are called; in a completion script, what completes them.
 FILES = {"FILE", "VIDEO", "LIST|DIR|GLOB"}
@@ -86,14 +87,14 @@ class Parser(argparse.ArgumentParser):
         examples = f"example: {self.example}\n" * bool(self.example)
         return f"{examples}usage:   {usage}\n\n{self.description}\n\n{formatter.format_help()}"
 
-    def run(self, _: argparse.Namespace) -> int:
+    def run(self, _: Namespace) -> int:
         """Print the help, where a command that has commands of its own is given without any."""
         self.print_help()
         return 2
 
     def parse_known_args(  # type: ignore[override]  # it has overloads for other classes of namespace
-        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
-    ) -> tuple[argparse.Namespace, list[str]]:
+        self, args: Sequence[str] | None = None, namespace: Namespace | None = None
+    ) -> tuple[Namespace, list[str]]:
         """Parse as argparse does, and reject what is left here already: the command's own parser has its flags.
 
         Words behind a flag belong to the list of videos too: `ask a.mp4 --budget 8 "Why?"`.

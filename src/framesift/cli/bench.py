@@ -1,8 +1,8 @@
 """The benchmarks: run data sets, make tables of results, score frame lists, and run the self-test."""
 
-import argparse
 import shlex
 import sys
+from argparse import Namespace
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import islice
@@ -177,7 +177,7 @@ def _add_questions(command: Parser, settable: Sequence[str]) -> None:
     command.set_defaults(settable=settable)
 
 
-def _given(args: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
+def _given(args: Namespace, names: Iterable[str]) -> dict[str, Any]:
     """The flags and the settings of `--set` that were given, by name; "set" are the options of methods."""
     values = {name: value for name in names if (value := getattr(args, name, None)) is not None}
     options = []
@@ -192,7 +192,7 @@ def _given(args: argparse.Namespace, names: Iterable[str]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _dataset(args: argparse.Namespace) -> int:
+def _dataset(args: Namespace) -> int:
     from framesift.bench.plan import SETTINGS, make_plan
 
     settings = _given(args, SETTINGS)
@@ -200,7 +200,7 @@ def _dataset(args: argparse.Namespace) -> int:
     return _run(args, [dataset], [make_plan(settings)])
 
 
-def _run_file(args: argparse.Namespace) -> int:
+def _run_file(args: Namespace) -> int:
     from framesift.bench.plan import SETTINGS, make_plan, pairs_of, readers_of, words
 
     if options := _given(args, ("set",)).get("set"):
@@ -262,7 +262,7 @@ def _load_questions(
     return dataset
 
 
-def _run(args: argparse.Namespace, datasets: "list[Dataset]", plans: "list[BenchmarkPlan]") -> int:
+def _run(args: Namespace, datasets: "list[Dataset]", plans: "list[BenchmarkPlan]") -> int:
     """Run each data set's own plan."""
     from framesift.batch.results import read_results
     from framesift.batch.runner import parse_shard
@@ -316,7 +316,7 @@ def _run_values(summary: "RunSummary", videos: int) -> dict[str, Any]:
     }
 
 
-def _report(args: argparse.Namespace) -> int:
+def _report(args: Namespace) -> int:
     from framesift.batch.results import read_results
     from framesift.bench.datasets import load_dataset
     from framesift.bench.evidence_scores import read_scenes
@@ -336,11 +336,11 @@ def _report(args: argparse.Namespace) -> int:
     return 0
 
 
-def _evidence(args: argparse.Namespace) -> int:
+def _evidence(args: Namespace) -> int:
     return _score_selections(args) if args.selections or args.dataset[0] in DATASETS else _run_sets(args)
 
 
-def _score_selections(args: argparse.Namespace) -> int:
+def _score_selections(args: Namespace) -> int:
     """The table of uniform frames, for which the annotation is enough, and of published ones."""
     from framesift.bench.datasets import load_dataset
     from framesift.bench.evidence_scores import score_selections, uniform_times
@@ -381,7 +381,7 @@ def _score_selections(args: argparse.Namespace) -> int:
     return 0
 
 
-def _run_sets(args: argparse.Namespace) -> int:
+def _run_sets(args: Namespace) -> int:
     """The tables of selectors on transcript and moment sets."""
     from framesift.bench.evidence_runs import not_runnable, run_evidence_set, score_table
     from framesift.bench.evidence_sets import read_evidence_set
@@ -422,7 +422,7 @@ def _run_sets(args: argparse.Namespace) -> int:
     return 0
 
 
-def _selftest(args: argparse.Namespace) -> int:
+def _selftest(args: Namespace) -> int:
     from tempfile import TemporaryDirectory
 
     from framesift.bench.selftest import run_selftest
@@ -440,7 +440,7 @@ def _selftest(args: argparse.Namespace) -> int:
     return 0 if outcome.passed else 1
 
 
-def _print(args: argparse.Namespace, tables: "Iterable[ResultTable]", **values: Any) -> None:
+def _print(args: Namespace, tables: "Iterable[ResultTable]", **values: Any) -> None:
     """Print tables, or as JSON these and other values."""
     if args.json:
         print_json({**values, "tables": list(map(_table_values, tables))})
@@ -457,7 +457,7 @@ def _table_values(table: "ResultTable") -> dict[str, Any]:
     return {"name": table.name, "title": table.title, "columns": table.columns, "rows": rows, "notes": table.notes}
 
 
-def _command_line(args: argparse.Namespace) -> str:
+def _command_line(args: Namespace) -> str:
     """The command as typed."""
     return shlex.join(["framesift", *args.argv])
 

@@ -1,10 +1,10 @@
 """Commands for many videos: corpus index, select, ask and search."""
 
-import argparse
 import json
 import shlex
 import sys
 import time
+from argparse import Namespace
 from collections.abc import Callable
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -151,7 +151,7 @@ def _add_execution(command: Parser) -> None:
 class RunDisplay(ProgressBar):
     """Shows every event of a run: a bar and the failures, or with --json a line per event."""
 
-    def __init__(self, args: argparse.Namespace, unit: str) -> None:
+    def __init__(self, args: Namespace, unit: str) -> None:
         super().__init__(show=not args.json, unit=unit, single=True)
         self.as_json = args.json
         self.failed = self.ended = self._total = 0
@@ -195,7 +195,7 @@ class RunDisplay(ProgressBar):
         self.print_event(event.kind, **fields)
 
 
-def _run(args: argparse.Namespace, unit: str, function: Callable[..., Any], *of: Any, **settings: Any) -> Any:
+def _run(args: Namespace, unit: str, function: Callable[..., Any], *of: Any, **settings: Any) -> Any:
     """Call a function of `framesift.corpus` as the flags say; the display of its events and what it returns."""
     from framesift.batch.executors.base import Limits
 
@@ -213,7 +213,7 @@ def _run(args: argparse.Namespace, unit: str, function: Callable[..., Any], *of:
         )
 
 
-def _index(args: argparse.Namespace) -> int:
+def _index(args: Namespace) -> int:
     from framesift import corpus
 
     own = {"events": not args.no_events, "manifest": args.manifest, "skip_failed": args.skip_failed}
@@ -232,13 +232,13 @@ def _index(args: argparse.Namespace) -> int:
     return 1 if indexed.failed else 0
 
 
-def _select(args: argparse.Namespace) -> int:
+def _select(args: Namespace) -> int:
     from framesift import corpus
 
     return _run_questions(args, corpus.select)
 
 
-def _ask(args: argparse.Namespace) -> int:
+def _ask(args: Namespace) -> int:
     from framesift import corpus
 
     if config_from(args).reading.reader is None:
@@ -246,7 +246,7 @@ def _ask(args: argparse.Namespace) -> int:
     return _run_questions(args, corpus.ask)
 
 
-def _run_questions(args: argparse.Namespace, function: Callable[..., "RunSummary"]) -> int:
+def _run_questions(args: Namespace, function: Callable[..., "RunSummary"]) -> int:
     own = {"results": args.results, "command": shlex.join(["framesift", *args.argv])}
     display, summary = _run(args, " tasks", function, args.questions, **own)
     counts = {"done": summary.done, "skipped": summary.skipped, "failed": summary.failed}
@@ -265,7 +265,7 @@ def _run_questions(args: argparse.Namespace, function: Callable[..., "RunSummary
     return 1 if summary.failed else 0
 
 
-def _search(args: argparse.Namespace) -> int:
+def _search(args: Namespace) -> int:
     from framesift.search.images import named_image
     from framesift.search.report import check_report_path, write_report
     from framesift.search.search import match_note, search
@@ -305,7 +305,7 @@ def _search(args: argparse.Namespace) -> int:
     return 0
 
 
-def _export(args: argparse.Namespace) -> int:
+def _export(args: Namespace) -> int:
     from framesift.search.export import export
 
     index = config_from(args).index

@@ -4,6 +4,7 @@ import argparse
 import json
 import re
 import sys
+from argparse import Namespace
 from collections import Counter
 from dataclasses import asdict
 
@@ -65,7 +66,7 @@ def _quantity(text: str, units: dict[str, float], examples: str) -> float:
     return float(match[1]) * units[match[2]]
 
 
-def _events(args: argparse.Namespace) -> int:
+def _events(args: Namespace) -> int:
     from framesift.store.maintenance import video_warnings
     from framesift.store.store import Store
     from framesift.text.finding import search_events
@@ -102,7 +103,7 @@ def _events(args: argparse.Namespace) -> int:
     return 0
 
 
-def _library(args: argparse.Namespace) -> int:
+def _library(args: Namespace) -> int:
     from framesift.store.maintenance import describe, describe_size, prune
     from framesift.store.store import Store
 
@@ -136,7 +137,7 @@ def _library(args: argparse.Namespace) -> int:
     return 0
 
 
-def _pull(args: argparse.Namespace) -> int:
+def _pull(args: Namespace) -> int:
     from framesift._utils.credentials import LOCAL
     from framesift.encoders import siglip
     from framesift.encoders.registry import pull
@@ -156,7 +157,7 @@ def _pull(args: argparse.Namespace) -> int:
     return 0
 
 
-def _selectors(args: argparse.Namespace) -> int:
+def _selectors(args: Namespace) -> int:
     from framesift.selection import selectors
     from framesift.selection.registry import NEEDS
 

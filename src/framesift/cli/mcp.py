@@ -1,8 +1,8 @@
 """The commands for agents: mcp, tools."""
 
-import argparse
 import os
 import sys
+from argparse import Namespace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -57,7 +57,7 @@ def add_sources(command: Parser) -> None:
     videos.switch("--allow-private", "download also from addresses inside this machine's network")
 
 
-def sources_from(args: argparse.Namespace) -> dict[str, Any]:
+def sources_from(args: Namespace) -> dict[str, Any]:
     """The fields of a `SourceConfig` of these flags."""
     return {
         "folders": tuple(map(Path, args.folders)),
@@ -68,7 +68,7 @@ def sources_from(args: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _mcp(args: argparse.Namespace) -> NoReturn:
+def _mcp(args: Namespace) -> NoReturn:
     require("mcp", "mcp")
     from framesift.mcp.server import run_http, run_stdio
     from framesift.mcp.session import AgentConfig
@@ -87,7 +87,7 @@ def _mcp(args: argparse.Namespace) -> NoReturn:
     serve_api(args, "mcp", token, given != AUTO, lambda listener: run_http(config, access, listener))
 
 
-def _tools(args: argparse.Namespace) -> int:
+def _tools(args: Namespace) -> int:
     from framesift.mcp.tools import definitions
 
     print_json([definition.to_dict(args.format) for definition in definitions()])

@@ -1,10 +1,10 @@
 """The commands that select frames: select and compare."""
 
-import argparse
 import itertools
 import os
 import re
 import sys
+from argparse import Namespace
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -120,7 +120,7 @@ class ExhibitRun:
 
     LIST = "exhibits.json"  # of many questions: what was written for each
 
-    def __init__(self, args: argparse.Namespace) -> None:
+    def __init__(self, args: Namespace) -> None:
         from framesift.rendering.export_formats import LISTS, check_formats
 
         self.args, self.asked = args, questions_from(args)
@@ -192,7 +192,7 @@ class ExhibitRun:
                 (folder / file).write_text(text, encoding="utf-8")
 
 
-def _select(args: argparse.Namespace) -> int:
+def _select(args: Namespace) -> int:
     run = ExhibitRun(args)
     run.select()
     results = []
@@ -206,7 +206,7 @@ def _select(args: argparse.Namespace) -> int:
     return 0
 
 
-def print_results(args: argparse.Namespace, results: list[dict[str, Any]]) -> None:
+def print_results(args: Namespace, results: list[dict[str, Any]]) -> None:
     """Print what `--json` prints, also after an error where there are results."""
     if args.json and results:
         print_json(results if args.questions else results[0])
@@ -225,7 +225,7 @@ def _print_own_warnings(selection: Selection, known: Sequence[str]) -> None:
     print_warnings(text for text in selection.warnings if text not in known)
 
 
-def questions_from(args: argparse.Namespace) -> list[QuestionRow]:
+def questions_from(args: Namespace) -> list[QuestionRow]:
     """The question behind the videos or of -q, with the options of -o, or those of the file of --questions."""
     if args.questions is not None:
         if args.question is not None or args.option:
@@ -249,7 +249,7 @@ def _is_file(word: str) -> bool:
     return os.path.exists(word) or word.lower().endswith(VIDEO_SUFFIXES)
 
 
-def _fit_config(args: argparse.Namespace, config: "PipelineConfig", questions: Sequence[Question]) -> "PipelineConfig":
+def _fit_config(args: Namespace, config: "PipelineConfig", questions: Sequence[Question]) -> "PipelineConfig":
     """The configuration with the budget that fits into `--max-tokens-in`; one that is given must fit."""
     most, reading = args.max_tokens_in, config.reading
     if most is None:
@@ -288,7 +288,7 @@ def _fit_config(args: argparse.Namespace, config: "PipelineConfig", questions: S
     return (config.at_most(budget) if given == [AUTO] else config.replace(budget=budget)).replace(size=size)
 
 
-def open_video(args: argparse.Namespace, config: "PipelineConfig") -> "Video":
+def open_video(args: Namespace, config: "PipelineConfig") -> "Video":
     """The video with its index and events; progress, sources and warnings go to the error output."""
     from framesift.pipeline import video as video_module
 
@@ -306,7 +306,7 @@ def open_video(args: argparse.Namespace, config: "PipelineConfig") -> "Video":
     return video
 
 
-def _out_folder(args: argparse.Namespace) -> Path:
+def _out_folder(args: Namespace) -> Path:
     """The folder of --out, or one in the working directory with the video's name, which every run replaces."""
     if args.out is not None:
         return Path(args.out)
@@ -316,7 +316,7 @@ def _out_folder(args: argparse.Namespace) -> Path:
     return Path(f"{Path(args.videos[0]).stem}{more}-{kind}")
 
 
-def _save(args: argparse.Namespace, exhibits: list["Exhibit"], folder: Path, **files: Any) -> Path:
+def _save(args: Namespace, exhibits: list["Exhibit"], folder: Path, **files: Any) -> Path:
     """Write the report of a question's exhibits, by one method or several; where it is."""
     from framesift.rendering.export import save
 
@@ -346,7 +346,7 @@ def _print_question(question: Question) -> None:
     print()
 
 
-def _compare(args: argparse.Namespace) -> int:
+def _compare(args: Namespace) -> int:
     from framesift.rendering.export import check_free
 
     methods = list(dict.fromkeys(name.strip() for name in args.methods.split(",") if name.strip()))

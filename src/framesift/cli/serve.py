@@ -1,11 +1,11 @@
 """`framesift serve`: the web page and its HTTP API."""
 
-import argparse
 import secrets
 import socket
 import sys
 import threading
 import webbrowser
+from argparse import Namespace
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -62,7 +62,7 @@ def add_access(command: Parser, *, port: int, token_help: str) -> None:
     )
 
 
-def _serve(args: argparse.Namespace) -> NoReturn:
+def _serve(args: Namespace) -> NoReturn:
     require("fastapi", "serve")
     from framesift.proxy.app import add_to_page
     from framesift.server.app import Server, lock_state
@@ -93,7 +93,7 @@ def _serve(args: argparse.Namespace) -> NoReturn:
         run_until_signal(lambda: server.run(sockets=[listener]))
 
 
-def access_from(args: argparse.Namespace, token: str, **settings: Any) -> "ServerConfig":
+def access_from(args: Namespace, token: str, **settings: Any) -> "ServerConfig":
     """Where a server listens and who may use it, by the flags of `add_access`."""
     from framesift.server.config import ServerConfig
 
@@ -102,7 +102,7 @@ def access_from(args: argparse.Namespace, token: str, **settings: Any) -> "Serve
 
 
 def serve_api(
-    args: argparse.Namespace, path: str, token: str, is_given: bool, run: Callable[[socket.socket], object]
+    args: Namespace, path: str, token: str, is_given: bool, run: Callable[[socket.socket], object]
 ) -> NoReturn:
     """Print the address of an API, then run its server. is_given: the user has the token already."""
     listener = listen(args.host, args.port)

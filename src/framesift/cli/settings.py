@@ -6,6 +6,7 @@ default. Options of a method or a reader hold for the one that is named beside t
 
 import argparse
 import os
+from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -82,12 +83,12 @@ def add_all_settings(command: Parser, settable: Sequence[str] = PLAIN, owners: s
     command.set_defaults(settable=tuple(settable))
 
 
-def config_from(args: argparse.Namespace) -> PipelineConfig:
+def config_from(args: Namespace) -> PipelineConfig:
     """The configuration of a command that runs one method."""
     return next(iter(configs_from(args).values()))
 
 
-def configs_from(args: argparse.Namespace, methods: Sequence[str] = ()) -> dict[str, PipelineConfig]:
+def configs_from(args: Namespace, methods: Sequence[str] = ()) -> dict[str, PipelineConfig]:
     """The configuration for each method, by default for the one that was chosen."""
     user = user_settings()
     try:
@@ -101,7 +102,7 @@ def configs_from(args: argparse.Namespace, methods: Sequence[str] = ()) -> dict[
         raise
 
 
-def given_layers(args: argparse.Namespace) -> list[dict[str, Any]]:
+def given_layers(args: Namespace) -> list[dict[str, Any]]:
     """The settings of `--config`, those of flags, and those of `--set` without the options."""
     flags = {name: getattr(args, name) for name in DECLARED if hasattr(args, name)}
     assigned = map(assignment, args.set)
@@ -109,7 +110,7 @@ def given_layers(args: argparse.Namespace) -> list[dict[str, Any]]:
     return [read_layer(args.config) if args.config else {}, flags, values]
 
 
-def _configs(values: Mapping[str, Any], args: argparse.Namespace, methods: Sequence[str]) -> dict[str, PipelineConfig]:
+def _configs(values: Mapping[str, Any], args: Namespace, methods: Sequence[str]) -> dict[str, PipelineConfig]:
     settable = args.settable
     chosen = values.get("method", DEFAULT_METHOD)
     names = list(methods) or [chosen]

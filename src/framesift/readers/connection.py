@@ -170,11 +170,6 @@ class ServerConnection:
 
 def _error_message(error: Any) -> str:
     """The server's message, wherever the body has it."""
-    body = error.body
-    if isinstance(body, Mapping):
-        inner = body.get("error", body)
-        message = inner.get("message") or inner.get("detail") if isinstance(inner, Mapping) else inner
-        kind = inner.get("type") or inner.get("code") if isinstance(inner, Mapping) else ""
-        if message:
-            return f"{message} ({kind})" if isinstance(kind, str) and kind else str(message)
-    return str(error.message)
+    body = error.body if isinstance(error.body, Mapping) else {}  # what is under "error", where the server has that
+    message, kind = body.get("message") or body.get("detail"), body.get("type") or body.get("code")
+    return str(message or error.message) + (f" ({kind})" if message and isinstance(kind, str) else "")

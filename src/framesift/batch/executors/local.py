@@ -153,7 +153,9 @@ class WorkerPool:
         if message is None:
             self._workers.remove(worker)
             error = worker.describe_exit()
-            self._count_failed_start(worker, error)
+            self._failed_starts += not worker.ready
+            if self._failed_starts >= MAX_FAILED_STARTS:
+                raise FramesiftError(f"no worker can start: {error}")
             return None if task is None else self._failure(task, worker, f"{task.title}: {error}")
         if "fatal" in message:
             raise (RunAborted if message.get("aborted") else FramesiftError)(message["fatal"])
@@ -170,13 +172,6 @@ class WorkerPool:
 
     def _failure(self, task: Task, worker: "_Process", error: str) -> TaskEvent:
         return worker.event("retried" if worker.tries < self.limits.tries else "failed", task, error=error)
-
-    def _count_failed_start(self, worker: "_Process", error: str) -> None:
-        if worker.ready:
-            return
-        self._failed_starts += 1
-        if self._failed_starts >= MAX_FAILED_STARTS:
-            raise FramesiftError(f"no worker can start: {error}")
 
 
 class _Process:

@@ -9,11 +9,11 @@ import importlib.util
 import logging
 import os
 import sys
-import unicodedata
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
+from unicodedata import category
 
 import uharfbuzz as hb
 
@@ -82,11 +82,6 @@ def report(character: str, script: str) -> None:
     log.warning("no font has %s such as U+%04X, so they are left out; %s", script, ord(character), remedy)
 
 
-def is_invisible(character: str) -> bool:
-    """Whether a character needs no glyph of its own: joiners, selectors, controls."""
-    return unicodedata.category(character) in ("Cf", "Cc") or "\ufe00" <= character <= "\ufe0f"
-
-
 @cache
 def _find(cluster: str, language: str) -> Typeface | None:
     for wanted in (cluster, cluster[:1]):
@@ -100,7 +95,8 @@ def _find(cluster: str, language: str) -> Typeface | None:
 
 
 def _covers(letters: hb.Set, text: str) -> bool:
-    return all(ord(c) in letters or is_invisible(c) for c in text)
+    # Joiners, controls and selectors need no glyph of their own.
+    return all(ord(c) in letters or category(c) in ("Cf", "Cc") or "\ufe00" <= c <= "\ufe0f" for c in text)
 
 
 @cache
