@@ -15,7 +15,7 @@ _SIMPLE = (str, bool, int, str | None, int | None)
 
 def setting(default: Default, description: str, **argument: Any) -> Default:
     """Declare a setting: its default, what it is, and what argparse needs to read it from a flag."""
-    value: Default = field(default=default, metadata={"help": description, "argument": argument})
+    value = field(default=default, metadata={"help": description, "argument": argument})
     return value
 
 

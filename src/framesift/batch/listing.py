@@ -69,9 +69,7 @@ def read_path(row: Mapping[str, Any], columns: Sequence[str], location: str) -> 
 def _read_list(path: Path) -> dict[str, str]:
     if path.suffix.lower() == ".parquet":
         columns = (*PATH_COLUMNS, *SUBTITLE_COLUMNS)
-        rows: list[tuple[str, Any]] = [
-            (f"row {k}", row) for k, row in enumerate(parquet_rows(path, "corpus", columns), 1)
-        ]
+        rows = [(f"row {k}", row) for k, row in enumerate(parquet_rows(path, "corpus", columns), 1)]
     else:
         rows = parse_rows(read_bytes(path, LIST), path, LIST)
     videos: dict[str, str] = {}

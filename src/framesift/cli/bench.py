@@ -223,7 +223,7 @@ def _folders(listed: Any, given: dict[str, Any], plan: str) -> dict[str, str | N
     from framesift.bench.plan import words
 
     named = listed if isinstance(listed, dict) else dict.fromkeys(words(listed, "datasets"))
-    datasets: dict[str, str | None] = read_value(dict[str, str | None], named, f"{plan}: datasets") or dict(given)
+    datasets = read_value(dict[str, str | None], named, f"{plan}: datasets") or dict(given)
     if unknown := given.keys() - datasets:
         names = ", ".join(datasets)
         raise OptionError(f"--data names {min(unknown)!r}, which is not in {plan}; expected one of {names}")

@@ -182,7 +182,7 @@ class RunDisplay(ProgressBar):
         print(json.dumps({"event": kind, **fields}), flush=True)
 
     def _print_task_event(self, event: "TaskEvent") -> None:
-        fields: dict[str, Any] = {"name": event.task.title, "worker": event.worker, "try": event.tries}
+        fields = {"name": event.task.title, "worker": event.worker, "try": event.tries}
         if event.kind == "moved":
             fields |= {"done": event.done, "expected": event.expected}
         if event.error:

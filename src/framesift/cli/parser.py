@@ -37,7 +37,7 @@ def run_command(argv: Sequence[str]) -> int:
         build_parser().parse_args(words, args)
         if "handles_signals" not in args:
             raise_on_signals()
-        code: int = args.run(args)
+        code = args.run(args)
     except SystemExit as done:  # after --help
         code = int(done.code or 0)
     except FramesiftError as error:

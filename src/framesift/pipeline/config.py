@@ -215,9 +215,7 @@ class PipelineConfig:
     reading: ReaderSettings
 
     def __init__(self, **settings: Any) -> None:
-        records: dict[str, Any] = {
-            name: settings.pop(name) if name in settings else record() for name, record in RECORDS.items()
-        }
+        records = {name: settings.pop(name) if name in settings else record() for name, record in RECORDS.items()}
         check_names(settings, *RECORDS.values())
         for name, record in records.items():
             if not isinstance(record, RECORDS[name]):

@@ -97,7 +97,7 @@ class ChatRequest:
         by_place = {(part.message, part.position): part for part in self.parts}
         messages = list(self.body["messages"])
         for k in {part.message for part in self.parts}:
-            content: list[Any] = []
+            content = []
             for position, given in enumerate(messages[k]["content"]):
                 part = by_place.get((k, position))
                 if part is None:

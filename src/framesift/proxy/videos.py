@@ -25,7 +25,7 @@ from framesift.library.session import Call, CallCancelled, StillRunning, VideoSe
 from framesift.pipeline.video import Video
 from framesift.progress import stop_when
 from framesift.proxy.conversation import FIELD, SENT, ChatRequest, VideoPlace, find_videos, read_options
-from framesift.readers.openai import MessagePart, OpenAIReader
+from framesift.readers.openai import OpenAIReader
 from framesift.rendering.exhibit import Exhibit
 from framesift.rendering.thumbnails import short_side
 from framesift.selection.registry import get_selector
@@ -197,7 +197,7 @@ class ChatVideos(VideoSession):
         """
         reader = self.reader(chat.model)
         as_video = as_video and len(watched) == 1 and "media_io_kwargs" not in chat.body
-        frames: dict[str, list[MessagePart]] = {}
+        frames = {}
         more: dict[str, Any] = {}
         for source, one in watched.items():
             with self.work_slots:

@@ -159,7 +159,7 @@ class LocalReader:
         """The model, and what builds its inputs."""
         # float32 on a CPU, where half precision is slow; bfloat16 is what the models were trained in.
         dtype = self._torch.float32 if device == "cpu" and not self.device_map else self._torch.bfloat16
-        options: dict[str, Any] = {"dtype": dtype} | ({"device_map": self.device_map} if self.device_map else {})
+        options = {"dtype": dtype} | ({"device_map": self.device_map} if self.device_map else {})
         kind = str(config.get("model_type"))
         inputs: ProcessorInputs | llava.LlavaInputs
         if kind == llava.KIND or llava.is_original(config):

@@ -5,7 +5,6 @@ import logging
 from dataclasses import asdict, dataclass, field, fields
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -70,7 +69,7 @@ def use_stored_timeline(file: WatchedFile, store: Store) -> None:
 def pack_timeline(timeline: Timeline) -> Arrays:
     """The payload of an entry: the arrays, and the other fields as JSON in one more. Fractions are texts: "1/12800"."""
     values = {each.name: getattr(timeline, each.name) for each in fields(Timeline)}
-    arrays: Arrays = {name: values.pop(name) for name in [*values] if isinstance(values[name], np.ndarray)}
+    arrays = {name: values.pop(name) for name in [*values] if isinstance(values[name], np.ndarray)}
     text = json.dumps(
         values, default=lambda value: asdict(value) if isinstance(value, Jump | ClockShifts) else str(value)
     )
@@ -79,7 +78,7 @@ def pack_timeline(timeline: Timeline) -> Arrays:
 
 def timeline_from(arrays: Arrays) -> Timeline:
     """The timeline of an entry's payload."""
-    values: dict[str, Any] = json.loads(arrays.pop("values").tobytes())
+    values = json.loads(arrays.pop("values").tobytes())
     values |= {name: Fraction(values[name]) for name in ("tick", "origin")}
     values["jumps"] = [Jump(**jump) for jump in values["jumps"]]
     values["shifts"] = ClockShifts(
