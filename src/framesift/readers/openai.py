@@ -4,7 +4,6 @@ Keys, images, prompts and replies are never logged.
 """
 
 import base64
-import io
 import logging
 import os
 import re
@@ -24,6 +23,7 @@ from framesift.readers.parsing import readable_pieces
 from framesift.readers.prompts import Prompt, compose, compose_frames
 from framesift.readers.time_formats import TimeFormat, native_time_format, resolve_time_format
 from framesift.rendering.export_formats import content_parts
+from framesift.rendering.thumbnails import jpeg, shrink
 from framesift.types import Answer, Question
 
 if TYPE_CHECKING:
@@ -293,13 +293,8 @@ class OpenAIReader:
 
     def _encode(self, image: "Image") -> str:
         """As JPEG in base64, shrunk to the longest side. No chroma subsampling: it blurs small text."""
-        from PIL import Image, ImageOps
-
-        if self.longest_side is not None and max(image.size) > self.longest_side:
-            image = ImageOps.contain(image, (self.longest_side,) * 2, Image.Resampling.LANCZOS)
-        file = io.BytesIO()
-        image.convert("RGB").save(file, "JPEG", quality=self.quality, subsampling=0)
-        return base64.b64encode(file.getvalue()).decode("ascii")
+        small = image if self.longest_side is None else shrink(image, self.longest_side)
+        return base64.b64encode(jpeg(small.convert("RGB"), quality=self.quality, subsampling=0)).decode("ascii")
 
     def _log_once(self, message: str) -> None:
         if message and message not in self._logged:
@@ -335,9 +330,9 @@ def _message(prompt: Prompt, jpegs: Sequence[str], video: _SentVideo | None) -> 
     """Each frame as an image after its caption, or all as one video; then the text."""
     if video:
         depth = video.options["num_frames"] // len(jpegs)
-        frames = ",".join(jpeg for jpeg in jpegs for _ in range(depth))
+        frames = ",".join(each for each in jpegs for _ in range(depth))
         url = {"url": f"data:video/jpeg;base64,{frames}"}
         texts = [{"type": "text", "text": video.text}] if video.text else []
         return [{"type": "video_url", "video_url": url}, *texts]
-    urls = [f"data:image/jpeg;base64,{jpeg}" for jpeg in jpegs]
+    urls = [f"data:image/jpeg;base64,{each}" for each in jpegs]
     return content_parts(prompt.captions, urls, prompt.text_after_images)

@@ -73,9 +73,9 @@ def data_url(image: Image.Image, *, quality: int) -> str:
     return "data:image/jpeg;base64," + base64.b64encode(jpeg(image, quality=quality)).decode("ascii")
 
 
-def jpeg(image: Image.Image, *, quality: int) -> bytes:
+def jpeg(image: Image.Image, *, quality: int, **settings: int) -> bytes:
     buffer = io.BytesIO()
-    image.save(buffer, "JPEG", quality=quality)
+    image.save(buffer, "JPEG", quality=quality, **settings)
     return buffer.getvalue()
 
 
