@@ -92,7 +92,9 @@ def test_interrupted_run_resumes(clip, tmp_path, error):
     with pytest.raises(type(error)):
         fs.index(clip, Interrupted(build.PART_SIZE, error), 1.0, store=tmp_path / "a")
     rest = GridEncoder()
-    resumed = fs.index(clip, rest, 1.0, store=tmp_path / "a")
+    reports = []
+    resumed = fs.index(clip, rest, 1.0, store=tmp_path / "a", progress=lambda *report: reports.append(report))
+    assert {total for _, _, total in reports} == {len(resumed)}
     assert rest.seen == len(resumed) - build.PART_SIZE
     fs.index(clip, GridEncoder(), 1.0, store=tmp_path / "b")
     assert payload(tmp_path / "a") == payload(tmp_path / "b")

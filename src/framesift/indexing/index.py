@@ -236,7 +236,7 @@ def _build(
     for part in store.load_parts(key):
         done, after_s = done + len(part), float(part.times_s[-1])
         lost.append((part.times_s[part.is_damaged], part.missed_s))
-    resumed = bool(done)
+    resumed = done
     if resumed:
         log.info("%s: resuming after %d candidates", path, done)
     short_side = decoded_side(encoder)
@@ -275,7 +275,7 @@ def _build(
             "sampling": {"fps": fps, "fps_used": sampling.fps, "mode": mode, "warnings": [*sampling.warnings, *damage]},
             "candidates": len(candidates),
             "seconds": round(time.perf_counter() - started, 3),
-            "resumed": resumed,  # then the seconds cover the last run only
+            "resumed": bool(resumed),  # then the seconds cover the last run only
         }
     file.check_content()
     store.save(key, candidates, manifest)
