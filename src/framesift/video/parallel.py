@@ -117,7 +117,7 @@ class GrowingPlan:
         with self._lock:
             if self.plan is plan:
                 self.plan = next(self._plans)
-                self._is_changed = bool(self._given) and not _continues(plan, self.plan, self._given)
+            self._is_changed |= self._given > 0 and not _continues(plan, self.plan, self._given)
             return self._checked()
 
     def _checked(self) -> DecodePlan:
