@@ -30,7 +30,7 @@ def run_command(argv: Sequence[str]) -> int:
     logging.basicConfig(level=logging.WARNING, format="framesift: %(message)s", force=True)
     Parser.words = words = bench.expand_shorthand(argv)
     # stored: whether the command stores each result as soon as it is known, and continues from there
-    args = argparse.Namespace(argv=words, run_command=run_command, stored=False, **COMMON)
+    args = argparse.Namespace(argv=words, run_command=run_command, stored=False)
     try:
         for word in words:
             reject_login(word)
@@ -79,7 +79,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("-h", "--help", action="help")
     parser.add_argument("--version", action="version", version=f"framesift {__version__}")
     parser.add_argument("--print-completion", choices=("bash", "zsh", "tcsh"))
-    parser.set_defaults(run=parser.run)
+    parser.set_defaults(run=parser.run, **COMMON)
     parser.example = select.EXAMPLE
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", parser_class=Parser)
 
