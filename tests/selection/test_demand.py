@@ -104,10 +104,6 @@ def test_long_repetitive_stems_are_judged():
         assert visual_demand(part * 5_000) in (0.2, 0.5, 0.8)
 
 
-def test_value_of_a_kind_is_configurable():
-    assert visual_demand("What colour is it?", visual=0.9) == 0.9
-
-
 def test_demand_is_a_number_a_function_or_the_rules():
     assert resolve_demand(0.3, "Why?") == 0.3
     assert resolve_demand(lambda stem: len(stem) / 10, "Why?") == 0.4

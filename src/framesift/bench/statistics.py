@@ -49,16 +49,14 @@ def share_interval(hits: ArrayLike, clusters: ArrayLike) -> Interval:
     return Interval(share, *_wilson(share, effective, _quantile(count - 1)))
 
 
-def difference_interval(
-    differences: ArrayLike, clusters: ArrayLike, *, draws: int = DRAWS, seed: int = SEED
-) -> Interval:
+def difference_interval(differences: ArrayLike, clusters: ArrayLike) -> Interval:
     """The mean of per-question differences of shares (n,) with a bootstrap interval that resamples whole videos."""
     values = np.asarray(differences, dtype=np.float64)
     sums, sizes = _totals(values, clusters)
     mean = float(values.mean())
     if len(sizes) < 2:
         return Interval(mean, -1.0, 1.0)
-    weights = _draws(len(sizes), draws, seed)
+    weights = _draws(len(sizes))
     means = (weights @ sums) / (weights @ sizes)
     # Few videos: resampling C of them has (C − 1) / C of the variance, and percentiles lack Student's t.
     freedom = len(sizes) - 1
@@ -106,7 +104,7 @@ def _quantile(freedom: int) -> float:
 
 
 @lru_cache(maxsize=8)
-def _draws(count: int, draws: int, seed: int) -> Array:
-    """(draws, count) how often each cluster is drawn; cached, since all cells of a table use the same."""
-    rng = np.random.default_rng(seed)
-    return rng.multinomial(count, np.full(count, 1 / count), size=draws).astype(np.float32)
+def _draws(count: int) -> Array:
+    """(DRAWS, count) how often each cluster is drawn; cached, since all cells of a table use the same."""
+    rng = np.random.default_rng(SEED)
+    return rng.multinomial(count, np.full(count, 1 / count), size=DRAWS).astype(np.float32)

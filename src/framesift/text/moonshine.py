@@ -56,11 +56,7 @@ def model_folder() -> Path:
     spec = importlib.util.find_spec("moonshine_voice") if is_installed("moonshine_voice") else None
     if spec is None:
         raise MissingExtra(f"the speech engine moonshine is not installed: {INSTALL}")
-    for place in spec.submodule_search_locations or ():
-        folder = Path(place, "assets", MODEL)
-        if folder.is_dir():
-            return folder
-    raise MissingExtra(f"this moonshine-voice contains no model; 0.0.44 does: {INSTALL}")
+    return Path(str(spec.origin)).with_name("assets") / MODEL
 
 
 class Moonshine:

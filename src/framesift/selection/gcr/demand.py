@@ -137,15 +137,15 @@ _ENGLISH, _OTHER = _compile(ENGLISH_WORDS), _compile(OTHER_WORDS)
 _REACH = 60  # characters before a quotation that determine its kind
 
 
-def visual_demand(stem: str, *, textual: float = 0.2, visual: float = 0.8, neutral: float = 0.5) -> VisualDemand:
-    """d_q of a question's stem: `textual` if it has only textual cues, `visual` if only visual ones, else `neutral`.
+def visual_demand(stem: str) -> VisualDemand:
+    """d_q of a question's stem: 0.2 if it has only textual cues, 0.8 if only visual ones, else 0.5.
 
     The result is a float that carries its `kind` and the `cues` that determined it.
     """
     spoken, seen = find_cues(stem)
     kind = ("both" if seen else "textual") if spoken else ("visual" if seen else "neither")
     cues = [f"textual: {cue}" for cue in spoken] + [f"visual: {cue}" for cue in seen]
-    return VisualDemand({"textual": textual, "visual": visual}.get(kind, neutral), kind, cues)
+    return VisualDemand({"textual": 0.2, "visual": 0.8}.get(kind, 0.5), kind, cues)
 
 
 def find_cues(stem: str) -> tuple[list[str], list[str]]:
