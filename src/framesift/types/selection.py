@@ -4,12 +4,12 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any, Literal, get_args, overload
+from typing import Any, Literal, get_args, get_type_hints, overload
 
 import numpy as np
 
 from framesift._utils.json import load_json
-from framesift._utils.records import read_field, read_record
+from framesift._utils.records import read_value
 from framesift._utils.templates import render_notebook
 from framesift._utils.text import counted, readable
 from framesift.errors import InputError
@@ -149,27 +149,20 @@ class Basis:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Basis":
         """Restore what `to_dict` wrote; anything else is an InputError."""
-        stored = read_record(_StoredBasis, data, "the basis of this selection")
-        window = None if stored.window is None else stored.window.within(stored.duration_s)
-        times_s = validate_times(stored.times_s, stored.duration_s, len(stored.relevance))
-        return cls(**{**vars(stored), "times_s": times_s, "relevance": np.array(stored.relevance), "window": window})
+        numbers = tuple[float, ...]
+        location = "the basis of this selection"
+        values = _read_fields(cls, data, location, times_s=numbers, relevance=numbers, window=Window | None)
+        window, duration_s, relevance = values["window"], values["duration_s"], np.array(values["relevance"])
+        values["times_s"] = validate_times(values["times_s"], duration_s, len(relevance))
+        values["window"] = None if window is None else window.within(duration_s)
+        return cls(**values | {"relevance": relevance})
 
 
-@dataclass(frozen=True)
-class _StoredBasis:
-    """The JSON values of a Basis."""
-
-    times_s: tuple[float, ...]
-    relevance: tuple[float, ...]
-    duration_s: float
-    events: tuple[Event, ...]
-    question: Question | None
-    encoder: str
-    skipped: tuple[int, ...]
-    damaged: tuple[int, ...]
-    window: Window | None
-    videos: tuple[VideoSpan, ...]
-    chance: Chance | None
+def _read_fields(record: type, data: object, location: str, **stored: Any) -> dict[str, Any]:
+    """The fields of a record from JSON values. stored: the types of those that are written in another form."""
+    values = data if isinstance(data, Mapping) else {}
+    kinds = get_type_hints(record) | stored
+    return {name: read_value(kind, values.get(name), f"{location}: {name}") for name, kind in kinds.items()}
 
 
 @dataclass(frozen=True)
@@ -286,15 +279,9 @@ class Selection:
         schema = data.get("schema") if isinstance(data, Mapping) else None
         if schema != SELECTION_SCHEMA:
             raise InputError(f"this is not a selection: schema is {schema!r}; expected {SELECTION_SCHEMA!r}")
-        location, basis = "this selection", data.get("basis")
-        selection = cls(
-            slots=read_field(data, "slots", tuple[Slot, ...], location),
-            method=read_field(data, "method", str, location),
-            budget=read_field(data, "budget", int, location),
-            trace=read_field(data, "trace", Mapping[str, Any], location),
-            basis=None if basis is None else Basis.from_dict(basis),
-            warnings=read_field(data, "warnings", tuple[str, ...], location),
-        )
+        values = _read_fields(cls, data, "this selection", basis=Any)
+        basis = values["basis"]
+        selection = cls(**values | {"basis": None if basis is None else Basis.from_dict(basis)})
         candidates = np.inf if selection.basis is None else len(selection.basis.times_s)
         for index in selection.indices:
             if not 0 <= index < candidates:
