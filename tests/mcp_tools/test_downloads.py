@@ -126,9 +126,11 @@ def test_addresses_that_lead_inside_are_not_public():
 
 
 def test_other_urls_are_refused(downloads):
-    for url in ("http://user:key@example.com/x", "http:///x", "http://[::1"):
+    with pytest.raises(InputError, match="a user or a password"):
+        downloads.check_allowed("http://user:key@example.com/x")
+    for url in ("http:///x", "http://[::1"):
         with pytest.raises(InputError):
-            downloads.check_allowed(url)
+            downloads.fetch(url, ignore_progress)
     with pytest.raises(InputError, match="--urls none"):
         Downloads(downloads.folder, AgentConfig(urls="none")).check_allowed("http://example.com/a.mp4")
 

@@ -264,7 +264,7 @@ def test_client_that_goes_away_ends_the_request_to_the_upstream(proxy, upstream,
         ("data:video/mp4;base64,AAAA", "is not a video that can be decoded"),
         ("data:video/mp4,AAAA", "the data URL can't be decoded; expected data:video/mp4;base64"),
         ("http://127.0.0.1:9/film.mp4", "an address inside this machine's network"),
-        ("http://me:secret@example.org/film.mp4", "the URL holds a user name or password"),
+        ("http://me:secret@example.org/film.mp4", "an address contains a user or a password"),
     ],
 )
 def test_bad_video_is_an_error_object_that_names_the_part(proxy, upstream, url, message):

@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args
 from urllib.parse import unquote, urlsplit
 
 from framesift._utils.addresses import CheckedTransport, http_library, is_public
-from framesift._utils.credentials import public_url
+from framesift._utils.credentials import public_url, reject_login
 from framesift._utils.files import atomic_folder, is_temporary
 from framesift._utils.json import load_json
 from framesift._utils.settings import check_count
@@ -78,14 +78,7 @@ class Downloads:
         """Refuse a URL that this server does not fetch."""
         if self.config.urls == "none":
             raise InputError("this server fetches no URLs (--urls none); give a file of its folders")
-        try:
-            parts = urlsplit(url)
-        except ValueError:
-            raise InputError("the URL is not valid; expected http://… or https://…") from None
-        if parts.username is not None or parts.password is not None:
-            raise InputError("the URL holds a user name or password; expected one without")
-        if not parts.hostname:
-            raise InputError(f"{public_url(url)[:200]!r} names no host; expected the address of a video file")
+        reject_login(url)
 
     def find(self, name: str) -> LibraryVideo | None:
         """The copy of a URL, as it was given or is listed, if it was downloaded before."""

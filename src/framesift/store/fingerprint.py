@@ -35,12 +35,8 @@ def fingerprint(path: StrPath) -> str:
                 file.seek(block * BLOCK_BYTES if is_whole else block * (size - BLOCK_BYTES) // (BLOCKS - 1))
                 digest.update(file.read(BLOCK_BYTES))
     except OSError as error:
-        raise _unreadable(path, error) from None
+        raise InputError(f"{path} can't be read ({error.strerror or error}); expected a video file") from None
     return digest.hexdigest()
-
-
-def _unreadable(path: StrPath, error: OSError) -> InputError:
-    return InputError(f"{path} can't be read ({error.strerror or error}); expected a video file")
 
 
 class FileChanged(FramesiftError):
@@ -81,18 +77,12 @@ class WatchedFile:
 @contextmanager
 def watch(path: StrPath) -> Iterator[WatchedFile]:
     """Watch a file inside the block; an error that is raised after it has changed becomes FileChanged."""
-    name = check_file(path)
+    file = WatchedFile(check_file(path))
     try:
-        opened = Path(name).open("rb")  # noqa: SIM115 (closed below)
-    except OSError as error:
-        raise _unreadable(name, error) from None
-    with opened:  # while it is open, its inode number is not given to another file
-        file = WatchedFile(name)
-        try:
-            yield file
-        except Exception:
-            file.check()
-            raise
+        yield file
+    except Exception:
+        file.check()
+        raise
 
 
 def read_watched(
