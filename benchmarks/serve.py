@@ -48,7 +48,9 @@ def make_video(folder):
     video = folder / "videos" / "hour.mp4"
     if not video.exists():
         video.parent.mkdir(parents=True, exist_ok=True)
-        make_clip(video.with_suffix(".part.mp4"), 360, 3, HOUR_S).rename(video)
+        part = video.with_suffix(".part.mp4")
+        make_clip(part, "h264", 360, HOUR_S)
+        part.rename(video)
     rng = random.Random(0)  # noqa: S311 (not for security)
 
     def at(second):

@@ -7,12 +7,13 @@ import numpy as np
 from framesift.store import store as stores
 from framesift.store.maintenance import prune
 from framesift.store.store import Store, levels_name
+from framesift.types.vectors import UnitRows
 
 FRAMES = np.eye(3, dtype=np.float32)
 
 
 def saved(tmp_path, levels=(0.1, 0.2, -math.inf)):
-    store, name = Store(tmp_path), levels_name(FRAMES, ["encoder", ["a text"]])
+    store, name = Store(tmp_path), levels_name(UnitRows(FRAMES), ["encoder", ["a text"]])
     (tmp_path / "content").mkdir()
     store.save_levels("content", name, levels, "")
     return store, name
@@ -24,7 +25,11 @@ def test_levels_are_read_back_also_without_words(tmp_path):
 
 
 def test_name_changes_with_the_vectors_and_with_the_text(tmp_path):
-    names = {levels_name(FRAMES, ["a"]), levels_name(-FRAMES, ["a"]), levels_name(FRAMES, ["b"])}
+    names = {
+        levels_name(UnitRows(FRAMES), ["a"]),
+        levels_name(UnitRows(-FRAMES), ["a"]),
+        levels_name(UnitRows(FRAMES), ["b"]),
+    }
     assert len(names) == 3
 
 

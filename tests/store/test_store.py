@@ -3,6 +3,8 @@
 import json
 import logging
 import os
+import tracemalloc
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -191,3 +193,16 @@ def test_file_as_store_is_rejected(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(fs.InputError, match="is a file; expected a directory"):
         Store(tmp_path / "file")
+
+
+def test_memory_of_an_index_that_is_saved_and_loaded_is_that_of_its_vectors(store):
+    count, none = 6000, np.zeros(6000, dtype=bool)
+    frames = np.random.default_rng(0).standard_normal((count, 256)).astype(np.float16)
+    made = StoredCandidates(np.arange(count) / count, frames, none, none, np.zeros(0))
+    store.save(replace(KEY, video="another"), candidates(), manifest())  # what is imported for it takes memory, too
+    tracemalloc.start()
+    store.save(KEY, made, manifest())
+    assert tracemalloc.get_traced_memory()[1] < frames.nbytes / 2
+    index = store.load(KEY, "video.mp4")
+    assert tracemalloc.get_traced_memory()[1] < 1.5 * index.frames.nbytes
+    tracemalloc.stop()

@@ -1,5 +1,6 @@
 """Unit rows: validation, and the error bounds the selectors rely on."""
 
+import tracemalloc
 from typing import ClassVar
 
 import numpy as np
@@ -8,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import framesift as fs
+from framesift.types import vectors
 from framesift.types.vectors import TIE_TOLERANCE, UnitRows, dot_products, merge_ties, small_products, unit_rows
 from helpers.examples import examples
 
@@ -130,3 +132,41 @@ def test_part_shares_the_memory_of_the_whole():
     assert len(part) == 3 and part.dim == 5
     assert np.shares_memory(part.rows, whole.rows) and np.shares_memory(part.float32(), whole.float32())
     assert part.step_distances.tolist() == UnitRows(whole.rows[1:4]).step_distances.tolist()
+
+
+@pytest.fixture(params=["float32", "float16"])
+def whole(request, monkeypatch):
+    """Vectors as of a short video, and as of a long one, which stay in half precision."""
+    monkeypatch.setattr(vectors, "LONG_SIZE", 0)
+    rows = np.random.default_rng(0).standard_normal((2000, 96)).astype(np.float16)
+    return UnitRows(rows if request.param == "float16" else unit_rows(rows, "frames").astype(np.float32))
+
+
+def test_part_of_most_rows_gives_what_a_copy_gives(whole):
+    kept = np.flatnonzero(np.arange(len(whole)) % 7)
+    part, copy, some = whole[kept], UnitRows(whole.rows[kept]), np.array([3, 9, 700])
+    others = copy.exact(some)
+    for of in (
+        lambda rows: rows.rows,
+        lambda rows: rows.float32(some),
+        lambda rows: rows.exact(some),
+        lambda rows: rows.products(others),
+        lambda rows: rows.products(others, some),
+        lambda rows: rows.pair_products(some, some + 1),
+        lambda rows: rows.step_distances,
+        lambda rows: rows.mean_cosine,
+        lambda rows: rows.float32_products(others.astype(np.float32)),
+        lambda rows: rows[some].exact(),
+    ):
+        assert of(part) == pytest.approx(of(copy), abs=1e-6)
+
+
+def test_comparing_vectors_takes_no_copy_of_them(whole):
+    kept = np.flatnonzero(np.arange(len(whole)) % 7)
+    queries = whole.exact(kept[:3])
+    tracemalloc.start()
+    for rows in (whole, whole[kept]):
+        rows.products(queries)
+        rows.mean(0, len(rows))
+    assert tracemalloc.get_traced_memory()[1] < 4 * len(whole) * whole.dim
+    tracemalloc.stop()

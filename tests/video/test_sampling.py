@@ -2,6 +2,7 @@
 
 import gc
 import math
+import tracemalloc
 import weakref
 from fractions import Fraction
 from pathlib import Path
@@ -16,7 +17,7 @@ from framesift.errors import InputError, OptionError
 from framesift.video import decoding, parallel, timeline
 from framesift.video.frames import fetch, frame_numbers, on_screen_times, probe, sample
 from framesift.video.timeline import read_timeline
-from helpers.clips import Clip, decode_all, grid, read_number
+from helpers.clips import Clip, decode_all, grid, make_clip, read_number
 from helpers.examples import UNCHECKED
 
 X264 = {"crf": "20", "preset": "veryfast"}
@@ -89,7 +90,7 @@ def test_grid_matches_its_definition(steps, start, fps):
     end = int(ticks[-1]) + 40
     line = _line(ticks, end)
     times = [Fraction(int(tick) - start, 1000) for tick in ticks]
-    on_screen = timeline.on_grid(line, list(range(len(ticks))), fps)
+    on_screen = timeline.on_grid(line, np.arange(len(ticks)), fps)
     assert [entry.position for entry in on_screen] == grid(times, Fraction(end - start, 1000), fps)
 
 
@@ -353,3 +354,14 @@ def test_paths_may_be_path_objects_with_colons_and_percents(tmp_path):
     odd = Path(tmp_path / "http: 100%d é.mp4")
     path.rename(odd)
     assert numbers(sample(odd)) == [0]
+
+
+def test_scan_holds_few_bytes_per_packet(tmp_path):
+    peaks = []
+    for seconds in (20, 220):
+        clip = make_clip(tmp_path / f"{seconds}.mp4", seconds, size=(16, 16))
+        tracemalloc.start()
+        timeline.read_timeline(clip)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] - peaks[0] < 1000 * 300

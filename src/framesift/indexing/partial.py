@@ -10,7 +10,7 @@ from framesift.indexing.index import decoded_side
 from framesift.progress import Progress, ignore_progress
 from framesift.store.store import StoredCandidates
 from framesift.types import VideoIndex, VideoInfo
-from framesift.types.vectors import unit_rows
+from framesift.types.vectors import is_long, unit_rows
 from framesift.video.blank import is_blank
 from framesift.video.frames import probe, sample
 
@@ -60,5 +60,7 @@ def partial_index(
     if not (count := sum(map(len, known))):
         return None
     candidates = StoredCandidates.join(known, count)
-    frames = unit_rows(candidates.frames, "frames").astype(np.float32)
+    frames = candidates.frames
+    if not is_long(frames.shape):
+        frames = unit_rows(frames, "frames").astype(np.float32)
     return VideoIndex(info, candidates.times_s, frames, encoder, is_blank=candidates.is_blank)

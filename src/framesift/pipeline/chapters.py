@@ -92,7 +92,7 @@ def _changes(video: VideoData) -> list[float]:
     shown = np.flatnonzero(~video.index.is_blank)
     if len(shown) < 2 * SIDE:
         return []
-    rows = video.index.frames[shown].astype(np.float32)
+    rows = video.index.vectors.float32(shown)
     gaps = np.arange(SIDE, len(rows) - SIDE + 1)  # before which row
     near = [np.einsum("nd,nd->n", rows[:-lag], rows[lag:]) for lag in range(1, 2 * SIDE)]
     pairs = [near[i + j][gaps - i - 1] for i in range(SIDE) for j in range(SIDE)]
@@ -130,7 +130,7 @@ def _typical_frame(video: VideoData, start_s: float, end_s: float) -> float:
     inside = inside[~video.index.is_blank[inside]] if not video.index.is_blank[inside].all() else inside
     if not len(inside):
         return start_s
-    rows = video.index.frames[inside].astype(np.float32)
+    rows = video.index.vectors.float32(inside)
     return float(times_s[inside[int(np.round(rows @ rows.mean(axis=0), 3).argmax())]])
 
 

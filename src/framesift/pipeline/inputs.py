@@ -100,7 +100,7 @@ def _levels(video: VideoData, encoders: Encoders, *, is_stored: bool) -> ChanceL
     made_by = [fingerprint_of(encoders.frames), fingerprint_of(encoders.text)]
     if is_stored and not video.videos and UNKNOWN not in made_by and os.path.isfile(video.path):
         content = fingerprint(video.path)
-        name = levels_name(video.index.frames, [*made_by, UNRELATED, [event.text for event in video.events]])
+        name = levels_name(video.index.vectors, [*made_by, UNRELATED, [event.text for event in video.events]])
         stored = store.load_levels(content, name)
         if stored is not None:
             return ChanceLevels(*stored)

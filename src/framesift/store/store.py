@@ -35,7 +35,7 @@ from framesift.encoders.base import UNKNOWN, TextEncoder, encode_long_texts, fin
 from framesift.errors import FramesiftError, InputError, NotStored, StoreError
 from framesift.progress import Progress, ignore_progress
 from framesift.types import Event, VideoIndex, VideoInfo
-from framesift.types.vectors import Array, unit_rows
+from framesift.types.vectors import Array, UnitRows, is_long, unit_rows
 from framesift.video.timeline import TIMELINE_RULES
 
 STORE_VARIABLE = "FRAMESIFT_STORE"
@@ -425,13 +425,15 @@ def _index_from(file: Path, manifest: dict[str, Any], path: str) -> VideoIndex:
     with open_arrays(file) as tensors:
         _check_rules(tensors.get_tensor("rules"))
         times_s, is_blank, is_damaged = map(tensors.get_tensor, ("times_s", "is_blank", "is_damaged"))
-        frames = np.empty(tensors.get_slice("frames").get_shape(), dtype=np.float32)
+        shape = tensors.get_slice("frames").get_shape()
+    frames = np.empty(shape, dtype=np.float16 if is_long(shape) else np.float32)
     for start in range(0, len(frames), ROWS_AT_A_TIME):
         # Opened each time: what is read of an open file counts as memory of the process.
         rows = slice(start, min(start + ROWS_AT_A_TIME, len(frames)))
         with open_arrays(file) as tensors:
-            # Half precision changes the length of a row by up to 1e-3: normalise again, in float32.
-            frames[rows] = unit_rows(tensors.get_slice("frames")[rows], "frames")
+            halves = tensors.get_slice("frames")[rows]
+        # Half precision changes the length of a row by up to 1e-3: normalise again, in float32.
+        frames[rows] = halves if is_long(shape) else unit_rows(halves, "frames")
     info = read_record(VideoInfo, manifest["video"] | {"path": ""}, "the manifest: video")
     return VideoIndex(
         replace(info, path=path),
@@ -519,10 +521,11 @@ def cached_text_vectors(
     return vectors
 
 
-def levels_name(frames: Array, parts: Sequence[object]) -> str:
+def levels_name(frames: UnitRows, parts: Sequence[object]) -> str:
     """The name of chance levels: it identifies the frames' vectors and the other parts that they depend on."""
     digest = hashlib.blake2b(json.dumps([CHANCE_RULES, *parts]).encode(), digest_size=8)
-    digest.update(np.ascontiguousarray(frames).data)
+    for block in frames.float32_blocks():
+        digest.update(block.data)
     return f"chance-{digest.hexdigest()}"
 
 

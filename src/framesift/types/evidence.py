@@ -10,6 +10,7 @@ import numpy as np
 from framesift.errors import InputError
 from framesift.types.vectors import (
     Array,
+    RowsOfVectors,
     UnitRows,
     validate_query,
     validate_scores,
@@ -18,16 +19,6 @@ from framesift.types.vectors import (
 from framesift.types.video import Event, EventList
 
 NO_VECTORS = "pass frames and query, or use a selector that needs none, such as aks"
-
-
-class _RowsOfVectors:
-    """The default of `Evidence.frames`, and what it is after validation: the vectors may share the memory of others."""
-
-    def __get__(self, evidence: "Evidence | None", owner: type) -> Array | None:
-        return evidence.vectors.rows if evidence is not None and evidence._has_vectors else None
-
-
-_ROWS_OF_VECTORS: Any = _RowsOfVectors()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -60,7 +51,7 @@ class Evidence:
 
     times_s: Array
     duration_s: float
-    frames: Array | UnitRows | None = _ROWS_OF_VECTORS
+    frames: Array | UnitRows | None = None
     query: Array | None = None
     events: Sequence[Event] = ()
     event_features: Array | UnitRows | None = None
@@ -190,3 +181,7 @@ class Evidence:
     def __repr__(self) -> str:
         size = f" × {self.vectors.dim}" if self._has_vectors else "" if self.is_scored else " without scores"
         return f"Evidence({len(self)} frames{size}, {len(self.events)} events, {self.duration_s:.1f} s)"
+
+
+_FRAMES: Any = RowsOfVectors()
+Evidence.frames = _FRAMES

@@ -6,6 +6,7 @@ count as equal, so that ties do not depend on the machine's BLAS.
 """
 
 import math
+from collections.abc import Iterator
 from functools import cached_property
 from typing import Any
 
@@ -21,6 +22,9 @@ TIE_TOLERANCE = 2.0**-40
 
 # Rows this close to length 1 are kept unchanged: float32 rows that were normalised already.
 UNIT_TOLERANCE = 1e-6
+
+# Numbers beyond which float16 rows are not kept as float32, which would be 64 MiB: three hours at 1664 dimensions.
+LONG_SIZE = 2**24
 
 # Rows cast to float64 at a time: about 2 MiB at 1152 dimensions, so that a block stays in cache.
 BLOCK_ROWS = 256
@@ -44,9 +48,14 @@ def unit_rows(values: ArrayLike, name: str) -> Array:
     return _rows_and_lengths(values, name, None)[0]
 
 
-def _rows_and_lengths(values: ArrayLike, name: str, dim: int | None) -> tuple[Array, Array]:
-    """`unit_rows`, and the lengths of these rows (n,) in float64."""
-    rows = _as_floats(values, name)
+def is_long(shape: tuple[int, ...]) -> bool:
+    """Whether vectors (N, D) are of a video so long that `UnitRows` keeps them in float16 if they are given so."""
+    return math.prod(shape) > LONG_SIZE
+
+
+def _rows_and_lengths(values: ArrayLike, name: str, dim: int | None, *, halves: bool = False) -> tuple[Array, Array]:
+    """`unit_rows`, and the lengths of these rows (n,) in float64. halves: leave the rows as they are, in float16."""
+    rows = np.asarray(values) if halves else _as_floats(values, name)
     if rows.ndim != 2 or rows.shape[1] == 0:
         raise InputError(f"{name} has shape {rows.shape}; expected (rows, dimensions)")
     if dim is not None and rows.shape[1] != dim:
@@ -59,7 +68,7 @@ def _rows_and_lengths(values: ArrayLike, name: str, dim: int | None) -> tuple[Ar
     if not peak.all():
         raise InputError(f"{name}[{peak.argmin()}] is all zeros; expected a vector with a direction")
     lengths = _norms(rows, peak)
-    if np.abs(lengths - 1.0).max(initial=0.0) <= UNIT_TOLERANCE:
+    if rows.dtype == np.float16 or np.abs(lengths - 1.0).max(initial=0.0) <= UNIT_TOLERANCE:
         return rows, lengths
     scaled: Array = rows.astype(np.float64) / peak[:, None]
     scaled /= np.sqrt(np.einsum("nd,nd->n", scaled, scaled))[:, None]
@@ -139,16 +148,25 @@ def merge_ties(values: ArrayLike) -> Array:
     return merged
 
 
+class RowsOfVectors:
+    """What the field `frames` of a record with `vectors` is after validation: their rows, made when they are used."""
+
+    def __get__(self, record: Any, owner: type) -> Array | None:
+        return None if record is None or "vectors" not in record.__dict__ else record.vectors.rows
+
+
 class UnitRows:
     """N unit vectors of one embedding space, with cached derived arrays.
 
-    rows (N, D): float32 or float64, read-only. lengths (N,) float64: theirs, which rounding may leave beside 1; every
-    float64 result here is that of the rows divided by them. Pass the same UnitRows to several Evidence records to share
-    the derived arrays between questions on one video.
+    rows (N, D): float32 or float64, read-only; of a long video they are kept in float16, and made when they are used.
+    lengths (N,) float64: theirs, which rounding may leave beside 1; every float64 result here is that of the rows
+    divided by them. Pass the same UnitRows to several Evidence records to share the derived arrays between questions
+    on one video.
     """
 
     def __init__(self, values: ArrayLike, name: str = "frames", *, dim: int | None = None) -> None:
-        rows, self.lengths = _rows_and_lengths(values, name, dim)
+        halves = isinstance(values, np.ndarray) and values.dtype == np.float16 and is_long(values.shape)
+        rows, self.lengths = _rows_and_lengths(values, name, dim, halves=halves)
         self._all: Array = rows.view()
         self._all.flags.writeable = False
         self._kept: Array | None = None  # the indices of the rows among _all, unless they are all of them
@@ -168,9 +186,9 @@ class UnitRows:
         part = object.__new__(type(self))
         part.lengths, place = self.lengths[indices], self._place(indices)
         if isinstance(place, np.ndarray) and 2 * len(place) > len(self._all):
-            part._all, part._all_float32, part._kept = self._all, self._all_float32, place
+            part._all, part._kept = self._all, place
         else:
-            part._all, part._all_float32, part._kept = self._all[place], self._all_float32[place], None
+            part._all, part._kept = self._all[place], None
         return part
 
     def _place(self, indices: Array | slice) -> Array | slice:
@@ -179,7 +197,11 @@ class UnitRows:
 
     @cached_property
     def rows(self) -> Array:
-        return self._all[self._place(slice(None))]
+        if self._all.dtype != np.float16:
+            return self._all[self._place(slice(None))]
+        rows = np.concatenate(list(self.float32_blocks()))
+        rows.flags.writeable = False
+        return rows
 
     @cached_property
     def _all_float32(self) -> Array:
@@ -187,7 +209,13 @@ class UnitRows:
 
     def float32(self, indices: Array | slice = slice(None)) -> Array:
         """(K, D) float32: the rows at `indices`, of all by default."""
+        if self._all.dtype == np.float16:
+            return self.exact(indices).astype(np.float32)
         return self._all_float32[self._place(indices)]
+
+    def float32_blocks(self) -> Iterator[Array]:
+        """All rows in float32, a block at a time."""
+        return (self.float32(slice(k, k + BLOCK_ROWS)) for k in range(0, len(self), BLOCK_ROWS))
 
     @property
     def float32_error(self) -> float:
@@ -265,9 +293,10 @@ class UnitRows:
 
     def float32_products(self, others: Array) -> Array:
         """(N, Q) float32: dot products of every row with each of `others` (Q, D), within `float32_error`."""
+        if self._runs is None and self._all.dtype == np.float16:
+            return np.concatenate([small_products(block, others) for block in self.float32_blocks()])
         if self._runs is None:
-            products: Array = small_products(self._all_float32, others)[self._place(slice(None))]
-            return products
+            return small_products(self._all_float32, others)[self._place(slice(None))]
         first, run = self._runs
         return small_products(self.float32(first), others)[run]
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from framesift._utils.json import load_json
 from framesift._utils.records import read_record, read_value, shown
 from framesift._utils.text import clock, duration_text
 from framesift.errors import InputError
-from framesift.types.vectors import Array, UnitRows, validate_times
+from framesift.types.vectors import Array, RowsOfVectors, UnitRows, validate_times
 
 INDEX_SCHEMA = "framesift.index/1"
 
@@ -193,9 +194,8 @@ class VideoIndex:
     vectors: UnitRows = field(init=False)
 
     def __post_init__(self) -> None:
-        vectors = UnitRows(self.frames)
+        vectors = UnitRows(self.__dict__.pop("frames"))
         object.__setattr__(self, "vectors", vectors)
-        object.__setattr__(self, "frames", vectors.rows)
         object.__setattr__(self, "times_s", validate_times(self.times_s, self.info.duration_s, len(vectors)))
         for name in ("is_blank", "is_damaged"):
             object.__setattr__(self, name, _frame_flags(getattr(self, name), name, len(vectors)))
@@ -257,10 +257,12 @@ class VideoIndex:
         return len(self.times_s)
 
     def __repr__(self) -> str:
-        size = "×".join(map(str, self.frames.shape))
+        size = f"{len(self)}×{self.vectors.dim}"
         return f"VideoIndex({self.info.path!r}, {duration_text(self.info.duration_s)}, frames {size}, {self.encoder!r})"
 
 
+_FRAMES: Any = RowsOfVectors()
+VideoIndex.frames = _FRAMES
 _ARRAYS = ("times_s", "frames", "is_blank", "is_damaged")
 
 

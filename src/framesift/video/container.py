@@ -20,7 +20,7 @@ from av.codec.hwaccel import HWAccel
 from av.stream import Discard, Disposition, Stream
 
 from framesift._utils.files import StrPath
-from framesift._utils.machine import usable_cores
+from framesift._utils.machine import release_free_memory, usable_cores
 from framesift.errors import InputError
 from framesift.video.files import check_path
 
@@ -48,6 +48,9 @@ EXPECTED = "expected a video such as MP4, MKV, WebM, MOV, AVI or MPEG-TS"
 MOST_THREADS = 16
 MOST_THREADS_LARGE = 8
 LARGE_PIXELS = 2048 * 1152
+
+# FFmpeg's index of a larger file takes up to 60 MiB, and nearly as much again while it is made, which is not kept.
+LARGE_FILE = 2**28
 
 # Frames declared larger than 16K are not decoded.
 MOST_PIXELS = 16384 * 8704
@@ -87,6 +90,9 @@ class OpenedVideo:
 def open_container(path: StrPath, hwaccel: HWAccel | None = None) -> av.container.InputContainer:
     """Open an untrusted file: it can't refer to other files, and any failure is an InputError."""
     name = check_file(path)
+    is_large = Path(name).stat().st_size > LARGE_FILE
+    if is_large:
+        release_free_memory()
     try:
         # Of these formats, none can refer to other files; the prefix keeps a colon from being parsed as a protocol.
         container: av.container.InputContainer = av.open(
@@ -96,6 +102,8 @@ def open_container(path: StrPath, hwaccel: HWAccel | None = None) -> av.containe
             hwaccel=hwaccel,
             **_METADATA,
         )
+        if is_large:
+            release_free_memory()
         return container
     except (av.error.FFmpegError, ValueError, OSError):
         raise InputError(_open_error(name)) from None

@@ -225,20 +225,20 @@ def on_screen_times(path: StrPath, times_s: Sequence[float]) -> list[float]:
 
 def _candidates(timeline: Timeline, mode: Mode, fps: Fraction) -> list[int]:
     """The packets of the candidates, by presentation time."""
-    shown: list[int] = timeline.shown.tolist()
+    shown = timeline.shown
     if mode == "keyframes":
-        keys = [packet for packet in shown if timeline.is_key[packet]] or shown[:1]
-        return [keys[entry.position] for entry in on_grid(timeline, keys, fps)]
+        keys = shown[timeline.is_key[shown]]
+        shown = keys if len(keys) else shown[:1]
     on_screen = on_grid(timeline, shown, fps)
-    if mode == "exact" or timeline.in_order:
-        return [shown[entry.position] for entry in on_screen]
-    nearest = np.maximum.accumulate(np.where(timeline.is_needed[timeline.shown], np.arange(len(shown)), -1)).tolist()
+    if mode != "fast" or timeline.in_order:
+        return [int(shown[entry.position]) for entry in on_screen]
+    nearest = np.maximum.accumulate(np.where(timeline.is_needed[shown], np.arange(len(shown)), -1))
     chosen: dict[int, None] = {}
     for position, instant in on_screen:
-        other = nearest[position]
+        other = int(nearest[position])
         if other < 0 or instant - (int(timeline.ticks[shown[other]]) - timeline.origin) * timeline.tick > FAST_REACH_S:
             other = position
-        chosen[shown[other]] = None
+        chosen[int(shown[other])] = None
     return list(chosen)
 
 

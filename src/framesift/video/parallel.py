@@ -29,6 +29,9 @@ MAX_SEGMENT_FRAMES = 64
 # Each worker holds its own reference frames.
 MOST_WORKERS = 8
 MOST_WORKERS_LARGE = 4
+# Each worker opens the file, for which FFmpeg takes 60 bytes a packet. With more packets than this for a wanted frame,
+# as for a few frames of a long video, there is one.
+MOST_PACKETS = 2**13
 # Between keyframes, reading on costs more than seeking beyond this many packets.
 KEYS_SEEK_OVER = 32
 # Images of one segment that may wait for those before it.
@@ -158,7 +161,8 @@ def decode_images(
             done += 1
     plan = growing.whole()
     has_segments = _has_segments(plan)
-    if has_segments and not done and len(split(plan)) > 1:
+    is_sparse = len(plan.timeline.ticks) > MOST_PACKETS * len(plan.wanted)
+    if has_segments and not is_sparse and not done and len(split(plan)) > 1:
         run = _ParallelRun(path, GrowingPlan(iter([plan])), short_side, CpuDecoder())
         for image in run.images() if run.count > 1 else ():
             yield image

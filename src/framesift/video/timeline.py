@@ -21,6 +21,7 @@ import av.error
 import numpy as np
 
 from framesift._utils.files import FileIdentity, StrPath
+from framesift._utils.machine import release_free_memory
 from framesift.errors import InputError
 from framesift.types.vectors import Array
 from framesift.video.bitstream import ZEROS, PacketParser
@@ -146,7 +147,7 @@ class GridFrame(NamedTuple):
     instant: Fraction
 
 
-def on_grid(timeline: Timeline, packets: Sequence[int], fps: Fraction) -> list[GridFrame]:
+def on_grid(timeline: Timeline, packets: Array, fps: Fraction) -> list[GridFrame]:
     """For every k/fps before the end: the last of `packets` (by time) at or before it, without duplicates.
 
     A frame on screen over [a, b) is included if an integer lies in [a·fps, b·fps).
@@ -155,10 +156,14 @@ def on_grid(timeline: Timeline, packets: Sequence[int], fps: Fraction) -> list[G
     shift = timeline.origin * scale
     over = math.lcm(scale.denominator, shift.denominator)
     by, less = scale.numerator * (over // scale.denominator), shift.numerator * (over // shift.denominator)
+    ticks = np.append(timeline.ticks[packets], timeline.end)
+    if (int(np.abs(ticks).max()) + 1) * by + abs(less) > MAX_TICK:
+        ticks = ticks.astype(object)  # beyond 64 bits
     # First grid instant of each frame: (ticks − origin)·tick·fps, rounded up.
-    first = [-((less - by * int(tick)) // over) for tick in (*timeline.ticks[packets], timeline.end)]
-    on_screen = [GridFrame(n, k / fps) for n, (k, then) in enumerate(itertools.pairwise(first)) if k < then]
-    if packets and (not on_screen or on_screen[0].position != 0):
+    first = -((less - by * ticks) // over)
+    starts = np.flatnonzero(first[:-1] < first[1:])
+    on_screen = [GridFrame(n, k / fps) for n, k in zip(starts.tolist(), first[starts].tolist(), strict=True)]
+    if len(packets) and (not on_screen or on_screen[0].position != 0):
         on_screen.insert(0, GridFrame(0, Fraction(0)))
     return on_screen
 
@@ -261,6 +266,7 @@ def _timeline_of(name: str, version: _FileVersion, watcher: _Watcher) -> Timelin
     if timeline is None:
         with open_video(name) as video:
             timeline = scan_packets(video, watcher.call)
+        release_free_memory()
         if keeper and FileIdentity.of(name) == version[1]:
             keeper.save(timeline)
     return timeline
