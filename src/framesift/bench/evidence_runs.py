@@ -4,7 +4,6 @@ A video of a set that has no frames of its own borrows those of a substitute vid
 they say nothing about the question, so that only the text, or the curve, can find the answer.
 """
 
-import hashlib
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
@@ -21,7 +20,7 @@ from framesift.batch.results import Result, Results, ResultWriter, new_run, own_
 from framesift.batch.runner import package_versions
 from framesift.batch.settings import SelectionChoice, row_identity
 from framesift.bench.evidence_sets import EvidenceSet, SetVideo
-from framesift.bench.items import Spans
+from framesift.bench.items import Spans, content_hash
 from framesift.bench.report import describe
 from framesift.bench.statistics import share_interval
 from framesift.bench.tables import CellValue, ResultTable, bold_best, cells
@@ -32,8 +31,7 @@ from framesift.pipeline.inputs import Encoders
 from framesift.pipeline.video import select_many
 from framesift.progress import Progress, ignore_progress
 from framesift.selection.registry import NEEDS, get_selector, select_frames
-from framesift.types import Event, Evidence, Selection, VideoIndex, VideoInfo
-from framesift.types.vectors import Array
+from framesift.types import Array, Event, Evidence, Selection, VideoIndex, VideoInfo
 
 # What every set has; a selector with other needs can't run on one.
 _AVAILABLE = {"vectors", "events", "words", "demand", "peers"}
@@ -266,8 +264,5 @@ def _windows_hit(row: Result, spans: Spans) -> float:
 
 def _input_hash(data: EvidenceSet, borrowed: VideoIndex | None) -> str:
     """A hash of the set, of its questions in use and of the borrowed frames: rows with the same can be used again."""
-    digest = hashlib.sha256(data.annotation.encode())
-    digest.update(repr([(video.id, len(video.questions)) for video in data.videos]).encode())
-    if borrowed is not None:
-        digest.update(np.ascontiguousarray(borrowed.frames).tobytes())
-    return digest.hexdigest()[:16]
+    used = f"{data.annotation}{[(video.id, len(video.questions)) for video in data.videos]}"
+    return content_hash(used.encode() + (b"" if borrowed is None else borrowed.frames.tobytes()))

@@ -164,8 +164,7 @@ class Dataset:
 
 def fingerprint(name: str, annotation: str, ids: Iterable[str]) -> str:
     """16 hex digits for these questions of a data set, in any order."""
-    text = json.dumps([name, annotation, sorted(ids)])
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return content_hash(json.dumps([name, annotation, sorted(ids)]).encode())
 
 
 def _describe_missing(kind: str, counts: Counter[Path]) -> str:

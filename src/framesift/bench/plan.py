@@ -190,13 +190,12 @@ def _variants(
     for name, values in tried:
         for method, option in _methods_with(name, options_of):
             variants += [(method, base[method] | {option: parse_scalar(value)}) for value in values]
-    unique = {}
+    found = []
     for method, options in variants:
         known = options_of[method]
         check_options(method, options, known)
-        own = {name: value for name, value in options.items() if value != known[name]}
-        unique[repr((method, own))] = (method, own)
-    return list(unique.values())
+        found.append((method, {name: value for name, value in options.items() if value != known[name]}))
+    return found
 
 
 def _methods_with(name: str, options_of: Mapping[str, Mapping[str, object]]) -> list[tuple[str, str]]:

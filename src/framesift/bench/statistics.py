@@ -83,7 +83,7 @@ def holm(p_values: list[float]) -> list[float]:
     order = np.argsort(values, kind="stable")
     steps = values[order] * np.arange(len(values), 0, -1)
     values[order] = np.maximum.accumulate(steps).clip(max=1.0)
-    return list(values)
+    return list(map(float, values))
 
 
 def _totals(values: Array, clusters: ArrayLike) -> tuple[Array, Array]:

@@ -64,8 +64,7 @@ def fingerprint() -> str:
 
 @cache
 def _fingerprint(constants: tuple[object, ...]) -> str:
-    digest = blake2b(digest_size=8)
-    digest.update(repr(constants).encode())
+    digest = blake2b(repr(constants).encode(), digest_size=8)
     digest.update(class_vectors().tobytes())
     digest.update(files_digest([network_file(), minilm.weights_file()]))
     return digest.hexdigest()

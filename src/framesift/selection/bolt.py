@@ -36,8 +36,7 @@ def quantile_indices(weights: Array, size: int) -> list[int]:
     # Normalising before summing decides which frame a quantile reaches that equals a sum but for its rounding.
     cumulative = np.cumsum(weights / weights.sum())
     quantiles = np.linspace(1 / size, 1 - 1 / size, size) if size > 1 else np.array([0.5])
-    indices: list[int] = np.searchsorted(cumulative, quantiles).tolist()
-    return indices
+    return list(np.searchsorted(cumulative, quantiles))
 
 
 def nearest_free(wanted: list[int], count: int) -> list[int]:

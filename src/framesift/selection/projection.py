@@ -23,8 +23,8 @@ def omp(evidence: Evidence, budget: int) -> Selection:
     Differs: Pati et al. take the largest absolute product, here a frame opposed to the query is none of its parts. Ties
     go to the earlier frame.
     """
-    query = evidence.query_row[0]
-    products = evidence.vectors.products(query[None])[:, 0]
+    (query,) = evidence.query_row
+    products = evidence.vectors.products(evidence.query_row)[:, 0]
     chosen = pursue(evidence.vectors, products, lambda direction, along: along * (query @ direction), budget)
     return Selection.of(evidence, Ranking(evidence.relevance).fill(chosen, budget))
 

@@ -53,9 +53,7 @@ def qca(
 
 def split_evenly(count: int, parts: int) -> list[tuple[int, int]]:
     """Start and end of `parts` ranges; the first ones are longer by one where it does not come out even."""
-    base, extra = divmod(count, parts)
-    ends = np.cumsum([base + (k < extra) for k in range(parts)]).tolist()
-    return list(zip([0, *ends[:-1]], ends, strict=True))
+    return [(int(part[0]), int(part[-1]) + 1) for part in np.array_split(np.arange(count), parts)]
 
 
 def content_share(frames: Array, borders: Sequence[tuple[int, int]], *, temperature: float) -> Array:

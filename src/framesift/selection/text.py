@@ -9,7 +9,7 @@ import numpy as np
 from framesift.selection.gcr.ground import event_frame_ranges
 from framesift.selection.scores import Ranking, min_max
 from framesift.selection.selector import selector
-from framesift.types import Array, Evidence, Selection
+from framesift.types import Evidence, Selection
 
 
 @selector(
@@ -27,21 +27,18 @@ def text(evidence: Evidence, budget: int) -> Selection:
     several frames.
     """
     ranking = Ranking(evidence.relevance)
-    size = min(budget, len(evidence))
-    event_of = assign_frames(ranking, evidence.times_s, evidence.event_times_s, evidence.event_relevance, size=size)
-    indices = ranking.fill(list(event_of), size)
+    event_of = assign_frames(evidence, ranking, budget)
+    indices = ranking.fill(list(event_of), budget)
     carried = {index: evidence.events[e] for index, e in event_of.items()}
     events = len(set(event_of.values()))
     return Selection.of(evidence, indices, carried=carried, events=events, events_outside=evidence.events_outside)
 
 
-def assign_frames(
-    ranking: Ranking, times_s: Array, event_times_s: Array, event_relevance: Array, *, size: int
-) -> dict[int, int]:
+def assign_frames(evidence: Evidence, ranking: Ranking, size: int) -> dict[int, int]:
     """Frame index → event index, in the order taken: at most `size`, fewer when the events hold no more frames."""
-    start_s, end_s = event_times_s.T
-    lo, hi = event_frame_ranges(times_s, start_s, end_s)
-    score = min_max(event_relevance)
+    start_s, end_s = evidence.event_times_s.T
+    lo, hi = event_frame_ranges(evidence.times_s, start_s, end_s)
+    score = min_max(evidence.event_relevance)
     pending = np.lexsort((np.arange(len(score)), start_s, -score)).tolist()
     best_first = {e: iter(sorted(range(lo[e], hi[e]), key=ranking.rank.__getitem__)) for e in pending}
     event_of: dict[int, int] = {}

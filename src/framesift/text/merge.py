@@ -9,6 +9,7 @@ from itertools import chain
 import numpy as np
 
 from framesift.types import Event
+from framesift.types.video import EventList
 
 # By reliability: people wrote subtitles; screen text has errors of OCR, speech those of recognition. A source of the
 # user's own comes right after subtitles.
@@ -38,7 +39,7 @@ def merge_events(*sources: Sequence[Event]) -> list[Event]:
     for name in names:
         merged.sort(key=lambda event: event.start_s)
         texts = [tokens(event.text) for event in merged]
-        starts, ends = np.array([(event.start_s, event.end_s) for event in merged]).reshape(-1, 2).T
+        starts, ends = EventList(merged).times_s.T
         for event in (event for event in events if event.source == name):
             near = (starts <= event.end_s + MAX_SHIFT_S) & (ends >= event.start_s - MAX_SHIFT_S)
             if not _has_text([texts[k] for k in np.flatnonzero(near)], tokens(event.text)):

@@ -20,8 +20,7 @@ from framesift._utils.requirements import require
 from framesift._utils.text import printable
 from framesift.errors import MissingExtra
 from framesift.progress import Progress, ignore_progress
-from framesift.types import Event
-from framesift.types.vectors import Array
+from framesift.types import Array, Event
 
 LineReader = Callable[[Array], "list[ScreenLine]"]
 Grouped = TypeVar("Grouped")

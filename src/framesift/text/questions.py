@@ -82,8 +82,7 @@ def _parse_options(row: Mapping[str, Any], location: str) -> tuple[str, ...]:
     if isinstance(value, Mapping):
         value = [value[key] for key in sorted(value)]
     if isinstance(value, list):
-        listed: tuple[str, ...] = read_value(tuple[Name, ...], value, f"{location}: options")
-        return listed
+        return tuple(read_value(list[Name], value, f"{location}: options"))
     columns = {key: match.group(1) for key in row if (match := _OPTION_COLUMN.match(key.strip()))}
     ordered = sorted(columns, key=lambda key: (len(columns[key]), columns[key].lower()))
     options = {key: row[key] for key in ordered if row[key] is not None and row[key] != ""}

@@ -227,11 +227,9 @@ class _Whisper:
             hallucination_silence_threshold=2.0,
         )
         has_speech = False
-        for segment in segments:
-            words = segment_words(segment, block.start_s)
-            if words:
-                has_speech = True
-                yield words
+        for words in filter(None, (segment_words(segment, block.start_s) for segment in segments)):
+            has_speech = True
+            yield words
         if has_speech and self.language is None and info.language_probability >= MIN_LANGUAGE_PROBABILITY:
             likely = f"probability {info.language_probability:.0%}"
             self.warn(f"the language of the speech was guessed: {info.language} ({likely})")

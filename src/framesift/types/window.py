@@ -70,9 +70,7 @@ def parse_time(value: object, name: str) -> float | None:
 
 def read_window(from_s: object, to_s: object) -> Window | None:
     """The window with these ends; None where neither is given."""
-    if from_s is None and to_s is None:
-        return None
-    return Window(0.0 if from_s is None else from_s, to_s)  # type: ignore[arg-type]  # the record reads texts
+    return None if from_s is None and to_s is None else Window(from_s, to_s)  # type: ignore[arg-type]  # which it reads
 
 
 def window_of_row(row: Mapping[str, Any], location: str) -> Window | None:

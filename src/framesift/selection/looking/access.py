@@ -197,8 +197,8 @@ def field_of(value: object, name: str, kind: type[FieldKind]) -> FieldKind:
 
 def whole_number(value: object) -> int | None:
     """A whole number of a reply, also one that is a text; None for anything else."""
-    if isinstance(value, str):
-        return int(value) if value.strip().isdecimal() and len(value) < 9 else None
+    if isinstance(value, str) and value.strip().isdecimal() and len(value) < 9:
+        return int(value)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 

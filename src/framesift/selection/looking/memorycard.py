@@ -17,8 +17,7 @@ from framesift.selection.baselines import evenly_spaced
 from framesift.selection.looking.access import Access, field_of, json_values
 from framesift.selection.scores import Ranking
 from framesift.selection.selector import Count, Positive, Whole, selector
-from framesift.types import Array, Evidence, Selection
-from framesift.types.lookup import Lookup
+from framesift.types import Array, Evidence, Lookup, Selection
 
 MAX_TRANSCRIPT = 12_000  # characters
 SHORTEST_S = 0.5  # a shorter session of a reply is left out

@@ -14,9 +14,7 @@ from framesift.errors import OptionError
 from framesift.selection.looking.access import Access, candidate_rate, detected_scores, field_of
 from framesift.selection.scores import Ranking
 from framesift.selection.selector import Amount, Count, selector
-from framesift.types import Event, Evidence, Selection
-from framesift.types.lookup import Lookup
-from framesift.types.vectors import Array
+from framesift.types import Array, Event, Evidence, Lookup, Selection
 
 SCENE, OBJECT = "scene", "object"
 TOOLS = {"scene": SCENE, "siglip": SCENE, "object": OBJECT, "tren": OBJECT}

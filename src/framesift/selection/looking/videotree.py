@@ -116,9 +116,8 @@ def _rated_clusters(rows: Array, count: int, rng: np.random.Generator, access: A
 def parse_ratings(reply: str, count: int) -> list[int | None]:
     """The numbers from 1 to 3 of a reply in order; None for each that is missing or another value."""
     given = reply_field(reply, "relevance")
-    numbers = given[:count] if isinstance(given, list) else []
-    ratings = [number if number in (LOW, MEDIUM, HIGH) and not isinstance(number, bool) else None for number in numbers]
-    return ratings + [None] * (count - len(ratings))
+    numbers = [*(given if isinstance(given, list) else []), *[None] * count][:count]
+    return [number if number in (LOW, MEDIUM, HIGH) and not isinstance(number, bool) else None for number in numbers]
 
 
 def expand(rows: Array, members: list[int], relevance: int, branches: int) -> tuple[int, list[int]]:
