@@ -1,7 +1,6 @@
 """The commands for what is stored or installed: events, library, selectors, pull."""
 
 import argparse
-import json
 import re
 import sys
 from argparse import Namespace
@@ -14,6 +13,8 @@ from framesift.cli.arguments import AddCommand
 from framesift.cli.output import ProgressBar, print_json, print_video_warnings, print_warnings
 from framesift.cli.settings import TEXT_SETTINGS, add_all_settings, add_settings, config_from
 from framesift.errors import OptionError, UnknownName
+
+JSON = (bool, int, float, str, list, tuple, dict, type(None))  # defaults of a plug-in's options may be anything else
 
 
 def add_commands(add: AddCommand) -> None:
@@ -167,7 +168,7 @@ def _selectors(args: Namespace) -> int:
         print_json(
             [
                 {field: getattr(selector, field) for field in fields}
-                | {"options": {name: _json_value(default) for name, default in selector.options.items()}}
+                | {"options": {name: x if isinstance(x, JSON) else repr(x) for name, x in selector.options.items()}}
                 for selector in available
             ]
         )
@@ -180,12 +181,3 @@ def _selectors(args: Namespace) -> int:
             options = ", ".join(f"{name}={default!r}" for name, default in selector.options.items())
             print(f"{'':<16} options: {options}")
     return 0
-
-
-def _json_value(value: object) -> object:
-    """The value, or its text where JSON has none: defaults of a plug-in's options may be anything."""
-    try:
-        json.dumps(value, allow_nan=False)
-    except (TypeError, ValueError):
-        return repr(value)
-    return value

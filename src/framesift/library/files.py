@@ -109,13 +109,13 @@ class VideoFiles:
         return list(self._by_id.values())
 
     def get(self, video_id: str) -> LibraryVideo | None:
-        """The video of this id, if its file exists and is still inside its directory, not replaced by a link."""
+        """The video of this id, if its file exists and is still inside its directory."""
         if video_id not in self._by_id:
             self.list_videos()
         video = self._by_id.get(video_id)
         if video is None or not video.uploaded:
             return video and self._folders.find_path(str(video.path))
-        return video if video.path.is_file() and self.uploads.resolve() in video.path.resolve().parents else None
+        return video if video.path.is_file() else None
 
     def partial_path(self, name: str) -> Path:
         """Where an upload is written until it has been checked."""

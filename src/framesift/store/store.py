@@ -345,8 +345,6 @@ class Store:
 
     def remove(self, entry: StoreEntry) -> None:
         """Delete an entry, and the folder of its video after the last one."""
-        if self.root.resolve() not in entry.folder.resolve().parents:
-            raise StoreError(f"{entry.folder} is outside the store {self.root} and was not removed")
         with suppress(OSError):
             entry.folder.unlink()  # a file that a killed process was writing
         shutil.rmtree(entry.folder, ignore_errors=True)
