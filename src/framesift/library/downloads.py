@@ -17,7 +17,6 @@ from urllib.parse import unquote, urlsplit
 from framesift._utils.addresses import CheckedTransport, http_library, is_public
 from framesift._utils.credentials import public_url, reject_login
 from framesift._utils.files import atomic_folder, is_temporary
-from framesift._utils.json import load_json
 from framesift._utils.settings import check_count
 from framesift._utils.version import __version__
 from framesift.errors import InputError, OptionError
@@ -100,12 +99,12 @@ class Downloads:
     def _copy(self, origin: Path) -> LibraryVideo | None:
         """The video beside this file; None if it can't be used."""
         try:
-            url = load_json(origin.read_bytes(), origin.name, "an object")["url"]
+            url = json.loads(origin.read_bytes())["url"]
             # Subtitles may lie beside the video.
             files = [file for file in origin.parent.iterdir() if file.is_file() and file.name != ORIGIN]
-        except (OSError, InputError, LookupError, TypeError):
+        except (OSError, ValueError):  # removed meanwhile, or damaged
             return None
-        is_unused = not isinstance(url, str) or (is_web_address(url) and self.config.urls == "none")
+        is_unused = is_web_address(url) and self.config.urls == "none"
         if is_unused or not files or is_temporary(origin.parent):
             return None
         path = max(files, key=lambda file: (file.stat().st_size, file.name))
@@ -178,7 +177,7 @@ class Downloads:
         return path
 
     def _prune(self, keep: Path) -> None:
-        places = sorted((o.stat().st_mtime, o.parent) for o in self.folder.glob(f"*/{ORIGIN}"))
+        places = sorted((o.stat().st_mtime, o.parent) for o in self._origins())
         sizes = {place: sum(f.stat().st_size for f in place.iterdir() if f.is_file()) for _, place in places}
         total = sum(sizes.values())
         for _, place in places:

@@ -193,13 +193,8 @@ class SharedFolders:
 
         InputError for a video that is missing or outside the folders, and for a name that several have.
         """
-        if len(self._folders) > 1:
-            for folder in self._folders:
-                prefix = f"{folder.label}/"
-                if name.startswith(prefix) and (video := self._inside(folder, name.removeprefix(prefix))) is not None:
-                    return video
         videos = [video for folder in self._folders if (video := self._inside(folder, name)) is not None]
-        if not videos:  # a listed name may have U+FFFD in place of bytes that are not text
+        if not videos:  # a listed name may begin with its folder's label, and have U+FFFD in place of bytes
             videos = [video for video in self.videos() if name in (video.name, Path(video.name).name)]
         found = list({video.path.resolve(): video for video in videos}.values())
         if len(found) > 1:
