@@ -50,11 +50,8 @@ def encoders() -> dict[str, EncoderInfo]:
         >>> "offline" in fs.encoders()
         True
     """
-    infos = {name: siglip.describe(name) for name in siglip.CHECKPOINTS}
-    infos[offline.NAME] = offline.describe()
-    for name, plugin in _from_other_packages().items():
-        infos[name] = _describe(plugin)
-    return infos
+    built_in = {name: siglip.describe(name) for name in siglip.CHECKPOINTS} | {offline.NAME: offline.describe()}
+    return built_in | {name: _describe(plugin) for name, plugin in _from_other_packages().items()}
 
 
 def plugins() -> list[Plugin]:
@@ -183,8 +180,8 @@ def _own_names() -> set[str]:
 
 def _from_other_packages() -> dict[str, Plugin]:
     own = _own_names()
-    found = [plugin for plugin in find_plugins(KIND, own) if plugin.name not in own]
-    return {plugin.name: plugin for plugin in reversed(found)}  # of equal names the first
+    found = reversed(find_plugins(KIND, own))  # of equal names the first
+    return {plugin.name: plugin for plugin in found if plugin.name not in own}
 
 
 def load_models(options: Mapping[str, object]) -> dict[str, Any]:

@@ -100,10 +100,11 @@ class Explainer:
         return tuple(details)
 
     def strength(self, slot: Slot) -> float:
-        if slot.role == "ground" and slot.index in self.event_rank:
+        is_ground, picked = slot.role == "ground", self.trace.picked
+        if is_ground and slot.index in self.event_rank:
             return min(max(self.events[self.event_rank[slot.index] - 1].score, 0.0), 1.0)
-        if slot.role == "ground" and slot.index in self.trace.picked:
-            return 1.0 - self.trace.picked.index(slot.index) / len(self.trace.picked)
+        if is_ground and slot.index in picked:
+            return 1.0 - picked.index(slot.index) / len(picked)
         chance = self.basis.chance
         if chance is not None and chance.high > chance.low:
             return min(max(MATCH * (slot.relevance - chance.low) / (chance.high - chance.low), 0.0), 1.0)

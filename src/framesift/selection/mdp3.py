@@ -46,7 +46,7 @@ def mdp3(
     if size < len(vectors):
         for start in range(0, len(vectors), length):
             segment = vectors[start : start + length]
-            last = [int(k) for k in np.unique(table.last[table.last >= 0])]
+            last = np.unique(table.last[table.last >= 0]).tolist()
             across = kernel(segment.products(vectors.exact(np.array(last, dtype=int)))).T
             of_segment = log_relevance[start : start + length]
             greedy = GreedyPicks(kernel_rows(segment), of_segment, across, log_relevance[last], most=size)

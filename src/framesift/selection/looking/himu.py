@@ -292,8 +292,8 @@ def _rescale(curve: Array) -> Array:
 
 def in_order(curves: Sequence[Array]) -> Array:
     """Each curve where all before it were high earlier and all after it will be later; the largest of these counts."""
-    earlier = [np.concatenate(([0.0], np.maximum.accumulate(c)[:-1])) for c in curves]
-    later = [np.concatenate((np.maximum.accumulate(c[::-1])[::-1][1:], [0.0])) for c in curves]
+    earlier = [np.append(0.0, np.maximum.accumulate(c)[:-1]) for c in curves]
+    later = [np.append(np.maximum.accumulate(c[::-1])[::-1][1:], 0.0) for c in curves]
     gated = [reduce(np.multiply, [*earlier[:k], *later[k + 1 :]], curve) for k, curve in enumerate(curves)]
     largest: Array = np.max([*gated, np.zeros(len(curves[0]))], axis=0)
     return largest

@@ -165,11 +165,10 @@ def cosine_kmeans(rows: Array, starts: Sequence[int], rng: np.random.Generator) 
 def nearest_to_centres(rows: Array, clusters: Array, centres: Array) -> dict[int, int]:
     """Cluster → the index of its row that is nearest to its centre; a cluster without rows is left out."""
     nearest = {}
-    for k, centre in enumerate(centres):
+    for k in np.unique(clusters).tolist():
         members = np.flatnonzero(clusters == k)
-        if len(members):
-            distances = np.linalg.norm(rows[members].astype(np.float64) - centre, axis=1)
-            nearest[k] = int(members[np.argmin(merge_ties(distances))])
+        distances = np.linalg.norm(rows[members].astype(np.float64) - centres[k], axis=1)
+        nearest[k] = int(members[np.argmin(merge_ties(distances))])
     return nearest
 
 
