@@ -298,6 +298,15 @@ def table(rows, seconds, others):
             )
 
 
+def summary(rows, seconds, others):
+    """The table of docs/performance.md: the wall time of "exact" and of each alternative."""
+    yield f"| {seconds} s of video, one frame per second | framesift | {' | '.join(others)} |"
+    yield "|---|" + "---:|" * (1 + len(others))
+    for row, results in rows.items():
+        times = " | ".join(f"{results[name]['wall']:.2f} s" if name in results else "–" for name in ("exact", *others))
+        yield f"| {row.split(':')[0]}, {row.split(':')[1]}p | {times} |"
+
+
 def index_table(rows):
     yield "| video | mode | candidates | scan s | decode s | encode s | index s | CPU s | MiB above | second call s |"
     yield "|---|---|" + "---:|" * 8
@@ -331,7 +340,8 @@ def main():
             codec, height = row.split(":")
             decoded[row] = measure_row(clip(folder, codec, height, options.seconds), options.runs, others)
         if decoded:
-            print("\n".join(table(decoded, options.seconds, others)) + "\n")
+            for lines in (table, summary):
+                print("\n".join(lines(decoded, options.seconds, others)) + "\n")
         indexed = {}
         for name in options.index:
             path = clip(folder, *name.split(":")) if name.count(":") == 2 else name
