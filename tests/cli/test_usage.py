@@ -12,7 +12,6 @@ VIDEO = ("select", "clip.mp4", "-q", "Cold?")
     [
         (["selcet"], "there is no command 'selcet'; did you mean select? (see framesift --help)"),
         (["corpus", "indx"], "there is no command 'indx'; did you mean index? (see framesift corpus --help)"),
-        (["-help"], "there is no flag -help; did you mean --help? (see framesift --help)"),
         (["help", "select"], "there is no command 'help'; did you mean --help? (see framesift --help)"),
         (["version"], "there is no command 'version'; did you mean --version? (see framesift --help)"),
         (["clip.mp4", "Cold?"], "there is no command 'clip.mp4'; for example: framesift select video.mp4 \"Why"),

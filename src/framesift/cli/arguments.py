@@ -19,7 +19,6 @@ RunCommand = Callable[[Namespace], int]
 FILES = {"FILE", "VIDEO", "LIST|DIR|GLOB"}
 DIRECTORIES = {"DIR", "FOLDER"}
 MISSING = "the following arguments are required: "
-GLUED = "ignored explicit argument"
 # The place of groups and flags in the help of a command: 0 where none is given.
 PLACE = {"output": 1, "model": 2, "all settings": 3, "commands": -1, "what": -1, "json": 1, "help": 2}
 _EXPECTED: dict[Any, str] = {int: "a whole number", float: "a number", int_or_auto: "a whole number, or auto"}
@@ -113,8 +112,6 @@ class Parser(argparse.ArgumentParser):
         dashed = next((word for word in self.words if word.startswith("-") and os.path.exists(word)), None)
         if dashed is not None:
             message = f"{dashed!r} begins with - and was read as a flag; write {os.path.join('.', dashed)}"
-        elif GLUED in message:  # -help was read as -h with the value elp
-            self._check_flags(self.words)
         elif message.startswith(MISSING):
             self._check_flags(self.words)  # which may be what is wrong
             names = message.removeprefix(MISSING)
