@@ -136,7 +136,7 @@ def test_keys_reach_every_row_of_the_timeline_which_announce_their_items(show):
     page.keyboard.press("Enter")
     assert opened.text("#frame-title").startswith("Frame 8 of 8")
     page.keyboard.press("Escape")
-    # The browser moves the focus when the dialog closes, and the page once more when it is told so and empties it.
+    # The browser restores the focus at once; the dialog's close event does so again later, and empties the dialog.
     assert opened.settles(lambda: page.locator(".stage > *").count() == 0) and opened.focused() == "0-7"
     page.locator(".tl-events").focus()
     page.keyboard.press("ArrowRight")

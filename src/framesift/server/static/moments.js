@@ -62,7 +62,7 @@ async function load({ ask, file, ...fields }, reader, signal) {
 
 export class Moments {
   /**
-   * own: the video of the page, whose moments onPlay(time_s, url) plays; onShown(query) is told what is shown, or null;
+   * own: the video of the page, whose moments onPlay(time_s, url) plays; onShown(query) gets what is shown, or null;
    * drawAnswer(reply, asked) draws what is above the frames of a question, `asked` the reader that is waited for.
    */
   constructor({ own = "", onPlay, onShown = () => {}, drawAnswer } = {}) {
