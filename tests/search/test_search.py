@@ -331,7 +331,7 @@ def test_lancedb_finds_what_the_scan_finds(tmp_path, monkeypatch):
     assert same >= 0.99 * sum(map(len, found[:20]))
     save(store, 60)  # a new video, one that changed, and one that is gone
     shutil.rmtree(store.root / f"{0:032x}")
-    save(store, 61, [ENCODER.encode_texts(["text 0"])[0]])
+    save(store, 61, ENCODER.encode_texts(["text 0"]))
     assert [hit.to_dict() for hit in close("text 0")] == [hit.to_dict() for hit in exact("text 0")]
     assert close("text 0")[0].fingerprint == f"{61:032x}"
     assert {hit.fingerprint for hit in close("text 0", videos=[f"{7:032x}"])} == {f"{7:032x}"}
