@@ -187,7 +187,8 @@ def test_fixed_problem_is_not_reported_again(tmp_path, monkeypatch):
         assert server.get(f"/api/videos/{video}").json()["problem"] == ""
 
 
-def test_video_deleted_during_the_request_is_not_found(tmp_path, monkeypatch):
+@pytest.mark.parametrize("path", ["", "/chapters"])
+def test_video_deleted_during_the_request_is_not_found(tmp_path, monkeypatch, path):
     clip = make_video(tmp_path / "videos" / "video.mp4", 4, subtitles=False)
     with run_server(clip.parent, tmp_path) as server:
         video, facts = server.video("video.mp4")["id"], server.services.catalog.facts
@@ -197,7 +198,7 @@ def test_video_deleted_during_the_request_is_not_found(tmp_path, monkeypatch):
             return facts(*given, **options)
 
         monkeypatch.setattr(server.services.catalog, "facts", delete_first)
-        reply = server.get(f"/api/videos/{video}")
+        reply = server.get(f"/api/videos/{video}{path}")
     assert reply.status_code == 404 and "There is no such video" in reply.text
 
 

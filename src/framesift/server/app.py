@@ -20,6 +20,7 @@ from framesift._utils.locks import file_lock
 from framesift._utils.templates import read_asset
 from framesift._utils.version import __version__
 from framesift.errors import FramesiftError, MissingExtra, NotStored, OptionError, ReaderError
+from framesift.library.files import public_message
 from framesift.library.jobs import QueueFull
 from framesift.rendering.report.page import roles_style
 from framesift.selection.registry import selectors
@@ -134,9 +135,15 @@ def _page(name: str) -> HTMLResponse:
     return HTMLResponse(read_asset(f"server/static/{name}"))
 
 
-async def _handle_framesift_error(_: Request, error: Exception) -> Response:
+def _handle_framesift_error(request: Request, error: Exception) -> Response:
+    services: Services = request.app.state.services
+    named = request.path_params.get("video")
+    video = None if named is None else services.files.get(named)
+    if named is not None and video is None:  # deleted during the request
+        return error_response(request, 404, NO_SUCH_VIDEO)
     status = next((code for kind, code in STATUS_CODES.items() if isinstance(error, kind)), 400)
-    return JSONResponse({"detail": _capitalised(str(error))}, status)
+    message = str(error) if video is None else public_message(error, video)
+    return JSONResponse({"detail": _capitalised(message)}, status)
 
 
 async def _handle_validation_error(request: Request, error: Exception) -> Response:

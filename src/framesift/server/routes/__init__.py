@@ -9,8 +9,7 @@ from typing import Annotated, TypeVar
 
 from fastapi import Depends, HTTPException, Path, Request
 
-from framesift.errors import FramesiftError
-from framesift.library.files import LibraryVideo, public_message
+from framesift.library.files import LibraryVideo
 from framesift.library.jobs import Job
 from framesift.readers.stopping import StopEvent
 from framesift.server.frame_images import ServerBusy
@@ -30,12 +29,10 @@ async def wait_for(future: "Future[ThreadResult]") -> ThreadResult:
         raise ServerBusy("the server is shutting down; try again when it is running") from None
 
 
-async def run_in_thread(
-    request: Request, work: Callable[[StopEvent], ThreadResult], *videos: LibraryVideo
-) -> ThreadResult:
+async def run_in_thread(request: Request, work: Callable[[StopEvent], ThreadResult]) -> ThreadResult:
     """Run slow work in its own daemon thread: it neither uses up the thread pool nor delays the shutdown.
 
-    work gets an event that is set when the client closes the connection. Errors name the videos as the page does.
+    work gets an event that is set when the client closes the connection.
     """
     future: Future[ThreadResult] = Future()
     abandoned = StopEvent()
@@ -55,8 +52,6 @@ async def run_in_thread(
     watching = asyncio.create_task(watch())
     try:
         return await wait_for(future)
-    except FramesiftError as error:
-        raise type(error)(public_message(error, *videos)) from error
     finally:
         watching.cancel()
 

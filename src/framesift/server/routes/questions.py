@@ -72,7 +72,7 @@ async def select_frames(
 ) -> SelectionRecord:
     """Select frames for a question: the record of `framesift.select`, the URLs of the frames and the reasons."""
     selected = await run_in_thread(
-        http, lambda abandoned: services.answering.select([video], request, [request.method], abandoned), video
+        http, lambda abandoned: services.answering.select([video], request, [request.method], abandoned)
     )
     selection = selected.exhibits[0].selection
     record = selection.to_dict() | {"frames": await run_in_threadpool(frame_links, services, video, selection)}
@@ -93,13 +93,13 @@ def frame_links(services: Services, video: LibraryVideo, selection: Selection) -
 @router.post("/videos/{video}/view", responses=error_responses(404, 409, 503))
 async def view_frames(http: Request, services: ServicesDep, video: VideoDep, request: ViewRequest) -> dict[str, Any]:
     """What the page draws: for each method the frames with their reasons, omitted segments and swaps."""
-    return await run_in_thread(http, lambda abandoned: services.answering.view(video, request, abandoned), video)
+    return await run_in_thread(http, lambda abandoned: services.answering.view(video, request, abandoned))
 
 
 @router.post("/videos/{video}/ask", responses=error_responses(404, 409, 501, 502, 503))
 async def ask_reader(http: Request, services: ServicesDep, video: VideoDep, request: AskRequest) -> AnswerRecord:
     """Ask one of this server's readers: the record of `framesift.ask`."""
-    answer = await run_in_thread(http, lambda abandoned: services.answering.ask([video], request, abandoned), video)
+    answer = await run_in_thread(http, lambda abandoned: services.answering.ask([video], request, abandoned))
     return AnswerRecord.model_validate(answer_record(answer))
 
 
@@ -119,7 +119,7 @@ async def export_exhibit(
         return services.answering.export(video, query, folder, abandoned, answers)
 
     prefix = "" if query.format == "zip" else f"{export_name(video)}-"
-    return await _send_written(http, video, write, MEDIA_TYPES[query.format], prefix)
+    return await _send_written(http, write, MEDIA_TYPES[query.format], prefix)
 
 
 @router.get("/videos/{video}/clip", responses=error_responses(404, 503) | CLIP, response_class=FileResponse)
@@ -131,11 +131,11 @@ async def get_clip(
     def write(folder: Path, abandoned: threading.Event) -> Path:
         return services.answering.clip(video, query, folder, abandoned)
 
-    return await _send_written(http, video, write, "video/mp4")
+    return await _send_written(http, write, "video/mp4")
 
 
 async def _send_written(
-    http: Request, video: LibraryVideo, write: Callable[[Path, StopEvent], Path], media_type: str, prefix: str = ""
+    http: Request, write: Callable[[Path, StopEvent], Path], media_type: str, prefix: str = ""
 ) -> FileResponse:
     """Send what is written into a temporary folder, which is removed afterwards."""
     folder = Path(tempfile.mkdtemp())
@@ -147,7 +147,7 @@ async def _send_written(
             shutil.rmtree(folder, ignore_errors=True)
             raise
 
-    file = await run_in_thread(http, write_or_remove, video)
+    file = await run_in_thread(http, write_or_remove)
     return FileResponse(
         file,
         media_type=media_type,

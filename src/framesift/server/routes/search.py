@@ -12,8 +12,8 @@ from fastapi.responses import JSONResponse, Response
 from PIL import Image
 
 from framesift.encoders.registry import get_encoder
-from framesift.errors import NotStored
-from framesift.library.files import LibraryVideo
+from framesift.errors import FramesiftError, NotStored
+from framesift.library.files import LibraryVideo, public_message
 from framesift.readers.stopping import StopEvent
 from framesift.rendering.formats.base import part_around
 from framesift.search.images import decode_image, frame_image
@@ -71,7 +71,10 @@ async def ask_library(http: Request, services: ServicesDep, request: LibraryAskR
     Of more than 16 videos those are asked about in which a search finds the best moments.
     """
     videos, left_out = await run_in_threadpool(_asked_about, services, request)
-    answer = await run_in_thread(http, lambda stopped: _answered(services, videos, request, stopped), *videos)
+    try:
+        answer = await run_in_thread(http, lambda stopped: _answered(services, videos, request, stopped))
+    except FramesiftError as error:
+        raise type(error)(public_message(error, *videos)) from error
     return answer.model_copy(update={"left_out": left_out})
 
 
