@@ -135,7 +135,7 @@ def _page(name: str) -> HTMLResponse:
     return HTMLResponse(read_asset(f"server/static/{name}"))
 
 
-def _handle_framesift_error(request: Request, error: Exception) -> Response:
+async def _handle_framesift_error(request: Request, error: Exception) -> Response:
     services: Services = request.app.state.services
     named = request.path_params.get("video")
     video = None if named is None else services.files.get(named)
