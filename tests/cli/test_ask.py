@@ -46,12 +46,6 @@ def test_open_question_is_streamed_saved_and_cited_by_links(ask, server, place, 
     assert json.loads((place / "x" / "answer.json").read_text())["text"] == server.words.strip()
 
 
-def test_json_holds_selection_and_answer(ask, capsys):
-    assert ask(*CHOICE, "--json", "--set", "text_mode=tagged") == 0
-    output = json.loads(capsys.readouterr().out)
-    assert output["answer"]["letter"] == "B" and output["answer"]["text_mode"] == "tagged" and len(output["slots"]) == 4
-
-
 def test_quick_answer_says_that_only_key_frames_were_considered(ask, own_store, place, capsys):
     assert ask(*CHOICE, "--quick") == 0
     warned = json.loads((place / "x" / "selection.json").read_text())["warnings"]

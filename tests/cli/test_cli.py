@@ -1,9 +1,7 @@
 """The command line: what it prints, what it keeps, and its exit codes."""
 
-import io
 import json
 import sys
-from contextlib import redirect_stderr, redirect_stdout
 
 import pytest
 
@@ -26,39 +24,19 @@ def bad(place):
     return "bad.mp4"
 
 
-@pytest.fixture(scope="module")
-def first_demo(tmp_path_factory):
-    """The folder in which a demo of a short video has run, and what it printed; others there reuse its index."""
-    folder, out, err = tmp_path_factory.mktemp("demo"), io.StringIO(), io.StringIO()
-    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(err):
-        patch.setattr(demo, "SCENES", short_story())
-        patch.setenv("FRAMESIFT_STORE", str(folder / "store"))
-        patch.chdir(folder)
-        assert main(["demo", "--budget", "8"]) == 0
-    return folder, out.getvalue(), err.getvalue()
-
-
 @pytest.mark.slow
-def test_demo_finds_the_rocket_and_the_words_and_writes_the_report(first_demo):
-    folder, out, err = first_demo
-    assert "The launch was put off because of the wind" in out
-    assert "encoder offline" in err
-    assert f"Report: {folder / 'framesift-demo' / 'report.html'}" in out
-    assert (folder / "framesift-demo" / f"sample-{demo.VERSION}.mp4").exists()
-    assert (folder / "framesift-demo" / f"sample-{demo.VERSION}.srt").exists()
-    assert {path.name for path in folder.iterdir()} == {"framesift-demo", "store"}
-
-
-@pytest.mark.slow
-def test_second_demo_prints_a_selection_and_keeps_other_files(first_demo, monkeypatch, capsys):
+def test_demo_writes_a_report_which_the_next_run_replaces_alone(place, own_store, monkeypatch, capsys):
     monkeypatch.setattr(demo, "SCENES", short_story())
-    monkeypatch.setenv("FRAMESIFT_STORE", str(first_demo[0] / "store"))
-    monkeypatch.chdir(first_demo[0])
-    note = first_demo[0] / "framesift-demo" / "note.txt"
-    note.write_text("dear")
+    assert main(["demo", "--budget", "8"]) == 0
+    out, err = capsys.readouterr()
+    assert "The launch was put off because of the wind" in out and "encoder offline" in err
+    folder = place / "framesift-demo"
+    assert f"Report: {folder / 'report.html'}" in out and list(place.iterdir()) == [folder]
+    assert {f"sample-{demo.VERSION}.mp4", f"sample-{demo.VERSION}.srt"} <= {path.name for path in folder.iterdir()}
+    (folder / "note.txt").write_text("dear")
     assert main(["demo", "--json", "--budget", "6", "--method", "uniform"]) == 0
     assert len(fs.Selection.from_json(capsys.readouterr().out)) == 6
-    assert note.read_text() == "dear"
+    assert (folder / "note.txt").read_text() == "dear"
 
 
 def test_demo_replaces_nothing_but_a_demo_and_says_so_first(place, capsys):
@@ -159,25 +137,6 @@ def test_device_that_is_missing_is_one_sentence(clip, own_store, capsys):
     expected = "device is 'cuda'; the encoder offline runs on the CPU only: choose device cpu or auto"
     assert expected in capsys.readouterr().err
     assert not own_store.exists()
-
-
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    [
-        ("demo --budget 0", "budget is 0"),
-        ("index nowhere.mp4", "nowhere.mp4"),
-        ("index no/such/*.mp4", "no/such/*.mp4"),
-        ("index --encoder best nowhere.mp4", "best"),
-        ("index --fps -1 x", "fps"),
-        ("pull nosuch", "owner/model"),
-        ("library --max-size 5GB", "--prune"),
-    ],
-)
-def test_bad_input_is_one_sentence_and_exit_code_2(words, expected, capsys):
-    assert main(words.split()) == 2
-    *before, sentence = capsys.readouterr().err.splitlines()
-    assert sentence.startswith("framesift: ") and expected in sentence
-    assert not [line for line in before if line.startswith(("framesift: ", "Traceback"))]
 
 
 def test_selectors_are_listed_with_their_options_paper_and_needs(capsys):

@@ -58,15 +58,6 @@ def test_exhibit_is_complete_when_both_outputs_are_closed(select, place, closed_
     assert files(place / "out") == EXHIBIT
 
 
-def test_every_question_has_its_exhibit_when_the_output_is_closed(clip, place, closed_pipe):
-    (place / "questions.txt").write_text("Is it cold?\nWho drinks coffee?\n")
-    words = ["--questions", "questions.txt", "--budget", "2", "--encoder", "offline", "--out", "out"]
-    done = run("select", str(clip), *words, stdout=closed_pipe)
-    assert done.returncode == 0 and "Error" not in done.stderr
-    rows = json.loads((place / "out" / "exhibits.json").read_text())
-    assert [files(place / "out" / row["folder"]) for row in rows] == [EXHIBIT, EXHIBIT]
-
-
 @pytest.mark.parametrize("words", [["selectors", "--json"], ["--help"]])
 def test_command_that_only_prints_ends_quietly_when_the_output_is_closed(words, closed_pipe):
     done = run(*words, stdout=closed_pipe)

@@ -77,34 +77,6 @@ def test_compare_gives_each_method_the_options_that_it_has():
 
 
 @pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["index", "a.mp4", "--set", "budget=3"], "budget is no setting of this command"),
-        (["index", "a.mp4", "--set", "devise=cpu"], "devise is no setting of this command; did you mean device?"),
-        (
-            [*ASK, "--set", "flor=1", "--reader", "similarity"],
-            "flor is neither a setting nor an option of sift or similarity; did you",
-        ),
-        (
-            ["compare", "a.mp4", "x", "--set", "sift.flor=1"],
-            "sift.flor is neither a setting nor an option of sift; did you mean floor?",
-        ),
-        (["config", "flor=1"], "flor is neither a setting nor an option of sift; did you mean floor?"),
-        (["config", "budget=many"], "budget is 'many'"),
-        (["config", "budget="], "budget is not set in "),
-        (["config", "budget"], "'budget' sets nothing; expected NAME=VALUE"),
-        (["config", "reader=http://h/v1", "reader.api_key=x"], "api_key is given as an option of http://h/v1"),
-        (list(ASK), "there is no reader: add --reader http://HOST:PORT/v1, or name it once with framesift config"),
-    ],
-)
-def test_error_is_one_sentence_and_nothing_is_written(words, message, capsys):
-    assert main(words) == 2
-    err = capsys.readouterr().err
-    assert err.startswith(f"framesift: {message}") and err.count("\n") == 1
-    assert not config_path().exists()
-
-
-@pytest.mark.parametrize(
     ("text", "message"), [("bugdet: 4", "did you mean budget?"), ("budget: many", "budget is 'many'")]
 )
 def test_error_in_the_users_file_names_it(text, message, capsys):

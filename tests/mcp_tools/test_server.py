@@ -13,7 +13,6 @@ import pytest
 from PIL import Image
 
 import framesift as fs
-from framesift.cli import main
 from framesift.mcp.replies import NOTICE
 from framesift.mcp.server import ProgressReporter
 from framesift.mcp.tools import definitions
@@ -23,7 +22,6 @@ from helpers.agents import (
     connect_stdio,
     http_transport,
     serve_http,
-    server_environment,
     text_of,
 )
 from helpers.running_server import make_video, until
@@ -199,6 +197,7 @@ def test_wrong_arguments_are_errors_that_name_the_argument(client):
     for arguments, expected in (
         ({"question": "x"}, "needs the argument video"),
         ({"video": "boat.mp4", "question": " "}, "the question is empty"),
+        ({"video": "boat.mp4", "question": "x", "budget": 0}, "budget is 0; expected greater than or equal to 1"),
         ({"video": "boat.mp4", "question": "x", "budget": 17}, "budget is 17; expected less than or equal to 16"),
         ({"video": "boat.mp4", "question": "x", "budget": "many"}, "budget is 'many'; expected a valid integer"),
         ({"video": "boat.mp4", "question": "x", "frames": 3}, "has no argument 'frames'; expected video, question"),
@@ -250,31 +249,3 @@ def test_http_serves_clients_of_the_earlier_protocol(http):
 def test_http_refuses_clients_without_the_token_and_other_sites(http, headers, status):
     request = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
     assert httpx.post(http, json=request, headers=headers, timeout=60).status_code == status
-
-
-@pytest.mark.slow
-def test_killed_server_resumes_after_a_restart(site, tmp_path):
-    environment = server_environment(site, tmp_path / "store")
-    make_video(tmp_path / "videos" / "boat.mp4", 6)
-    with held(site):
-        served = serve_http(environment, tmp_path / "videos", "--wait", "0.2")
-        with served as (process, url), connect(http_transport(url)) as client:
-            assert "Not ready yet" in client.text("watch", video="boat.mp4", question=QUESTION)
-            process.kill()
-            process.wait()
-    with serve_http(environment, tmp_path / "videos") as (_, url), connect(http_transport(url)) as client:
-        assert "Total:" in client.text("watch", video="boat.mp4", question=QUESTION)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
-    [
-        (["none"], "is not a directory"),
-        (["--token", "x"], "--token and --allow-host go with --http"),
-        (["--wait", "-1"], "wait is -1"),
-        (["--http", "--token", " "], "--token is empty"),
-    ],
-)
-def test_bad_options_are_one_sentence(capsys, arguments, expected):
-    assert main(["mcp", *arguments]) == 2
-    assert expected in capsys.readouterr().err

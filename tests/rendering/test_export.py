@@ -167,11 +167,3 @@ def test_comparison_of_restored_selections_stays_inside_its_folder(video, tmp_pa
     assert names == {*(f"selection-{number}.json" for number in range(1, 8)), "selection-gcr.json"}
     assert {path.name for path in (folder / "frames").iterdir()} == {*map(str, range(1, 8)), "gcr"}
     assert list(tmp_path.iterdir()) == [folder]
-
-
-def test_comparison_has_one_report_and_every_selection(video, tmp_path):
-    exhibits = [fs.exhibit(video, make_selection(video, budget=2, method=name)) for name in ("gcr", "uniform")]
-    folder = export.save(exhibits, tmp_path / "both")
-    assert (folder / "report.html").exists()
-    assert len(list((folder / "frames" / "uniform").iterdir())) == len(exhibits[1])
-    assert fs.Selection.from_json((folder / "selection-uniform.json").read_text()) == exhibits[1].selection

@@ -62,20 +62,6 @@ def test_warnings_of_the_video_are_in_every_record_without_its_directory(tmp_pat
         assert not any(str(tmp_path) in text for text in [report, *(reply.text for reply in replies), *warnings])
 
 
-def test_video_indexed_by_the_command_line_is_ready_with_its_warnings(tmp_path):
-    clip = make_cut_video(tmp_path / "videos" / "cut.mkv", 24, subtitles=True)
-    with run_server(clip.parent, tmp_path / "state") as server:
-        until(lambda: server.video("cut.mkv")["known"])
-        assert not server.video("cut.mkv")["indexed"]
-        assert main(["index", str(clip), "--store", str(tmp_path / "state" / "store"), "--encoder", "offline"]) == 0
-        assert "are missing" in server.video("cut.mkv")["warnings"][0]
-        until(lambda: server.video("cut.mkv")["ready"])
-        video = server.video("cut.mkv")
-        assert "are missing" in video["warnings"][0] and video["words"]["events"] == 3
-        reply = server.post(f"/api/videos/{video['id']}/select", json=asked())
-        assert reply.json()["warnings"] == video["warnings"]
-
-
 def test_view_has_a_lane_per_method_with_reasons_and_image_urls(shared_server):
     body = asked(methods=["gcr", "uniform"], visual_demand=0.7)  # which uniform does not use
     view = shared_server.post(f"/api/videos/{shared_server.boat}/view", json=body).json()
@@ -98,30 +84,30 @@ def test_every_available_selector_works(shared_server):
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("change", "status", "words"),
     [
-        ({"methods": ["no-such"]}, "no selector 'no-such'"),
-        ({"methods": ["t-star"]}, "needs a detector"),
-        ({"settings": {"sift": {"no_such": 1}}}, "no option 'no_such'"),
-        ({"settings": {"sift": {"store": "/etc"}}}, "no option 'store'"),
-        ({"settings": {"sift": {"floor": "wide"}}}, "expected a number"),
-        ({"methods": ["dig"], "settings": {"dig": {"model": "http://127.0.0.1:9/v1"}}}, "Model can't be set"),
-        ({"methods": ["himu"], "settings": {"himu": {"detector": "x"}}}, "Detector can't be set"),
-        ({"methods": ["sift"], "visual_demand": 0.7}, "visual_demand is 0.7, which sift does not use"),
-        ({"question": "  "}, "question is empty"),
+        ({"methods": ["no-such"]}, 400, "no selector 'no-such'"),
+        ({"methods": ["t-star"]}, 400, "needs a detector"),
+        ({"settings": {"sift": {"no_such": 1}}}, 400, "no option 'no_such'"),
+        ({"settings": {"sift": {"store": "/etc"}}}, 400, "no option 'store'"),
+        ({"settings": {"sift": {"floor": "wide"}}}, 400, "expected a number"),
+        ({"methods": ["dig"], "settings": {"dig": {"model": "http://127.0.0.1:9/v1"}}}, 400, "Model can't be set"),
+        ({"methods": ["himu"], "settings": {"himu": {"detector": "x"}}}, 400, "Detector can't be set"),
+        ({"methods": ["sift"], "visual_demand": 0.7}, 400, "visual_demand is 0.7, which sift does not use"),
+        ({"question": "  "}, 400, "question is empty"),
+        ({"methods": ["sift"], "from_s": 6, "to_s": 2}, 400, "expected an end after"),
+        ({"methods": ["sift"], "from_s": 900}, 400, "outside the video"),
+        ({"removed_s": list(range(25))}, 400, "very frame of the video is near"),
+        ({"budget": 0}, 422, "udget"),
+        ({"budget": 10**9}, 422, "udget"),
+        ({"methods": []}, 422, "ethods"),
+        ({"nonsense": 1}, 422, "onsense"),
+        ({"question": ""}, 422, "uestion"),
     ],
 )
-def test_invalid_settings_are_error_messages(shared_server, change, words):
+def test_invalid_settings_are_error_messages(shared_server, change, status, words):
     reply = shared_server.post(f"/api/videos/{shared_server.boat}/view", json=asked(**change))
-    assert reply.status_code == 400 and words in reply.json()["detail"]
-
-
-@pytest.mark.parametrize(
-    "change", [{"budget": 0}, {"budget": 10**9}, {"methods": []}, {"nonsense": 1}, {"question": ""}]
-)
-def test_values_out_of_bounds_are_error_messages(shared_server, change):
-    reply = shared_server.post(f"/api/videos/{shared_server.boat}/view", json=asked(**change))
-    assert reply.status_code == 422 and isinstance(reply.json()["detail"], str)
+    assert reply.status_code == status and words in reply.json()["detail"]
 
 
 def test_question_about_a_video_not_indexed_is_a_conflict(shared_server):
@@ -134,9 +120,6 @@ def test_video_is_served_in_ranges(shared_server, folder):
     whole, url = (folder / "boat.mp4").read_bytes(), f"/api/videos/{shared_server.boat}/file"
     reply = shared_server.get(url, headers={"range": "bytes=100-199"})
     assert reply.status_code == 206 and reply.content == whole[100:200]
-    assert shared_server.get(url, headers={"range": "bytes=-50"}).content == whole[-50:]
-    past = shared_server.get(url, headers={"range": f"bytes={10**9}-"})
-    assert past.status_code == 416 and past.headers["content-range"] == f"bytes */{len(whole)}"
     assert int(shared_server.client.head(url).headers["content-length"]) == len(whole)
 
 
@@ -263,29 +246,6 @@ def test_stream_sends_jobs_until_they_are_done(folder, tmp_path):
         assert ("done", "") in seen and any(state in ("waiting", "running") for state, _ in seen)
 
 
-def test_cancelled_job_resumes_when_queued_again(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr("framesift.indexing.index.PART_SIZE", 16)
-    with run_server(folder, tmp_path) as server:
-        queue, done = server.services.queue, []
-        work = queue.work
-
-        def cancel_midway(job, report):
-            def watch(phase, count, total):
-                if count >= 32:
-                    queue.cancel(job.id)
-                report(phase, count, total)
-
-            work(job, watch)
-
-        queue.work = cancel_midway
-        server.index("boat.mp4")
-        assert not server.video("boat.mp4")["indexed"]
-        queue.work = lambda job, report: work(job, lambda *row: done.append(row) or report(*row))
-        server.index("boat.mp4")
-        assert server.video("boat.mp4")["ready"]
-        assert min(count for phase, count, _ in done if phase == "indexing") > 16  # not from the start
-
-
 def test_server_state_is_not_listed_as_an_index(shared_server, capsys):
     assert main(["library", "--store", str(shared_server.config.pipeline.index.store), "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["indexes"]
@@ -296,14 +256,6 @@ def test_uploads_beyond_the_limit_are_refused(shared_server, monkeypatch):
     monkeypatch.setattr(shared_server.services, "active_uploads", 99)
     reply = shared_server.post("/api/uploads", params={"name": "a.mp4"}, content=b"0")
     assert reply.status_code == 503 and "uploads are in progress" in reply.json()["detail"]
-
-
-def test_frames_have_the_strength_of_what_they_are_shown_for(shared_server):
-    view = shared_server.post(f"/api/videos/{shared_server.boat}/view", json=asked(budget=16)).json()
-    frames = view["lanes"][0]["frames"]
-    best = {role: max(f["strength"] for f in frames if f["role"] == role) for role in ("ground", "visual", "context")}
-    assert best["ground"] == 1 and best["visual"] > best["context"]
-    assert next(f for f in frames if f["strength"] == 1)["text"] == "The wind put off the launch."
 
 
 @pytest.mark.parametrize(
@@ -328,9 +280,6 @@ def test_window_is_considered_alone(shared_server):
     query = {"question": QUESTION["question"], "format": "json", "from_s": 2, "to_s": 6}
     record = shared_server.get(f"/api/videos/{shared_server.boat}/export", params=query).json()
     assert record["basis"]["window"] == {"from_s": 2, "to_s": 6}
-    for window, words in (({"from_s": 6, "to_s": 2}, "expected an end after"), ({"from_s": 900}, "outside the video")):
-        reply = shared_server.post(f"/api/videos/{shared_server.boat}/view", json=asked(methods=["sift"], **window))
-        assert reply.status_code == 400 and words in reply.json()["detail"]
 
 
 def test_pinned_frames_are_kept_within_the_budget_and_removed_ones_left_out(shared_server):
@@ -349,8 +298,6 @@ def test_pinned_frames_are_kept_within_the_budget_and_removed_ones_left_out(shar
     query = {"question": QUESTION["question"], "format": "json", "pinned_s": [pinned_s], "budget": 2}
     record = shared_server.get(f"/api/videos/{shared_server.boat}/export", params=query).json()
     assert pinned_s in [slot["time_s"] for slot in record["slots"]] and len(record["slots"]) == 2
-    refused = shared_server.post(url, json=asked(removed_s=list(range(25))))
-    assert refused.status_code == 400 and "every frame of the video is near" in refused.json()["detail"].lower()
 
 
 def times_of(lane):
