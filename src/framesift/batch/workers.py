@@ -45,8 +45,6 @@ from framesift.video.colour import shrunk_size
 from framesift.video.frames import probe
 
 EVENTS = "corpus"  # the name under which a corpus stores its videos' subtitles
-# The next video begins with so many candidates left, about as many as are decoded but not encoded yet.
-NEARLY_DONE = 384
 # In a row: the server is then down, and the rest of the run would only write errors.
 MAX_READER_FAILURES = 10
 QUESTIONS = "questions"  # the stage of progress over rows
@@ -61,7 +59,7 @@ log = logging.getLogger(__name__)
 class IndexWorker:
     """Indexes videos; the encoder is loaded at the first that needs it.
 
-    On a GPU the next video is scanned and decoded while the last frames of one are encoded.
+    On a GPU the next video is indexed beside each, so that both the decoder and the network are busy.
     """
 
     def __init__(self, settings: Mapping[str, Any]) -> None:
@@ -79,7 +77,7 @@ class IndexWorker:
     def _report(self, task: Task, progress: Progress, stage: str, done: float, total: float) -> None:
         progress(stage, done, total)
         following = task.following
-        if following is None or following.name in self._early or stage != INDEXING or total - done > NEARLY_DONE:
+        if following is None or following.name in self._early or stage != INDEXING:
             return
         if getattr(get_encoder(self.index.encoder, device=self.index.device), "image_device", None) is not None:
             self._early[following.name] = _EarlyIndexing(self, following)
