@@ -43,13 +43,10 @@ def test_every_kind_of_table_that_the_rows_allow_is_made(report):
     assert kinds == {"main", "stages", "text-modes", "pairs", "sensitivity", "categories", "gains", "efficiency"}
 
 
-def test_every_table_notes_its_provenance(report):
-    for table in report.tables:
-        notes = "\n".join(table.notes)
-        assert all(part in notes for part in PROVENANCE)
-
-
-def test_every_table_is_written_in_three_formats_beside_its_provenance(report):
+def test_every_table_is_on_the_page_and_in_three_formats_with_its_provenance(report):
+    page = report.files[0].read_text()
+    assert all(part in "\n".join(table.notes) for table in report.tables for part in PROVENANCE)
+    assert all(f"### {table.title}" in page for table in report.tables)
     endings = Counter(path.suffix for path in report.files if path.parent.name == "tables")
     assert endings == dict.fromkeys((".md", ".csv", ".tex", ".txt"), len(report.tables))
 
@@ -65,6 +62,7 @@ def test_every_plot_is_svg_and_png_with_its_provenance(report):
     svgs = [path for path in report.files if path.suffix == ".svg"]
     assert {path.name.split("-")[0] for path in svgs} == {"budgets", "sensitivity", "gains"}
     for path in svgs:
+        assert f"(plots/{path.name})" in report.files[0].read_text()
         assert "24 questions, fingerprint " in path.read_text()
         assert RUN.command in Image.open(path.with_suffix(".png")).text["Description"]
 
@@ -96,18 +94,14 @@ def test_missing_matplotlib_names_the_extra_and_writes_nothing(tmp_path, monkeyp
     assert write_report(rows, tmp_path / "report", with_plots=False).tables
 
 
-def test_page_holds_every_table_and_plot(report):
-    page = report.files[0].read_text()
-    assert all(f"(plots/{path.name})" in page for path in report.files if path.suffix == ".svg")
-    assert all(f"### {table.title}" in page for table in report.tables)
-
-
-def test_evidence_is_scored_without_any_reader(tmp_path):
-    rows = answers(n=4, reader="", choice=None, parsed=False)
+def test_evidence_is_scored_without_any_reader_and_apart_for_each_encoder(tmp_path):
+    settings = {"n": 4, "reader": "", "choice": None, "parsed": False}
+    rows = [*answers(**settings), *answers(**settings, encoder="offline")]
     dataset = Dataset("longvideobench", tuple(item(f"q{k}", moments_s=(float(k),)) for k in range(4)), "hash")
     made = write_report(results(rows), tmp_path, datasets=[dataset])
     (table,) = [table for table in made.tables if table.name.startswith("evidence")]
-    assert table.rows[0][0].text == "gcr, 8 frames" and table.rows[0][1].text == "100.00"
+    names = [f"gcr, 8 frames, encoder {encoder}" for encoder in ("siglip", "offline")]
+    assert [(row[0].text, row[1].text) for row in table.rows] == [(name, "100.00") for name in names]
 
 
 def test_method_with_one_setting_of_its_options_is_compared_with_the_others():
@@ -134,37 +128,25 @@ def test_second_report_replaces_the_first_and_nothing_else(tmp_path):
     assert left == {*second.files, folder / "tables" / "mine.csv", folder / LIST}
 
 
-def test_no_result_is_an_error(tmp_path):
-    with pytest.raises(InputError, match="no result to report"):
-        write_report(Results([], {}), tmp_path)
+@pytest.mark.parametrize(
+    ("rows", "baseline", "message"),
+    [
+        ([], "uniform", "no result to report"),
+        (answers(), "aks", "no rows of 'aks' to compare with; expected one of gcr"),
+    ],
+)
+def test_report_without_rows_to_compare_is_an_error(tmp_path, rows, baseline, message):
+    with pytest.raises(InputError, match=message):
+        write_report(results(rows), tmp_path / "report", baseline=baseline)
 
 
-def test_lines_that_could_not_be_read_are_reported(tmp_path):
-    write_report(Results(answers(n=4), {}, unreadable=3), tmp_path)
-    assert "3 lines of the results could not be read" in (tmp_path / "report.md").read_text()
-
-
-def test_fingerprint_is_that_of_the_data_set():
+def test_fingerprint_is_that_of_the_data_set_and_what_is_lacking_is_reported(tmp_path):
     dataset = Dataset("longvideobench", tuple(item(f"q{k}") for k in range(3)), RUN.annotation)
     expected = f"data: longvideobench, 3 questions, fingerprint {dataset.fingerprint}"
     assert expected in describe(answers(n=3), {RUN.id: RUN})
-
-
-def test_frames_of_two_encoders_are_reported_apart(tmp_path):
-    dataset = Dataset("longvideobench", (item("q0", moments_s=(0.0,)),), "hash")
-    rows = [*answers(n=1), *answers(n=1, encoder="offline")]
-    made = write_report(results(rows), tmp_path, datasets=[dataset])
-    names = [line[0].text for line in made.tables[-1].rows]
-    assert names == ["gcr, 8 frames, encoder siglip", "gcr, 8 frames, encoder offline"]
-
-
-def test_rows_of_an_unknown_run_are_reported():
     assert describe(answers(n=3), {})[-1] == "3 of 3 rows have no record of their run"
-
-
-def test_baseline_without_rows_is_an_error(tmp_path):
-    with pytest.raises(InputError, match="no rows of 'aks' to compare with; expected one of gcr"):
-        write_report(results(answers()), tmp_path / "report", baseline="aks")
+    write_report(Results(answers(n=4), {}, unreadable=3), tmp_path)
+    assert "3 lines of the results could not be read" in (tmp_path / "report.md").read_text()
 
 
 def test_frames_of_uniform_are_named_only_where_both_kinds_are_compared():

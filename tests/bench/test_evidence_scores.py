@@ -29,22 +29,19 @@ def literal(times, scene_list):
     return keys / len(times), np.mean([got > 0 for got in counts]), (keys / len(times) * recall * best) ** (1 / 3)
 
 
-def test_frame_within_two_seconds_of_a_moment_is_near():
-    assert score_times(item(moments_s=(10.0,)), [3.0, 12.0]).near
-    assert not score_times(item(moments_s=(10.0,)), [3.0, 12.01]).near
-
-
-def test_frame_within_two_seconds_of_a_scene_is_near_and_not_inside():
-    found = score_times(item(scenes=scenes([(10, 12)])), [13.0])
-    assert found.near and found.inside == 0.0 and found.unified == 0.0
-
-
-def test_share_of_moments_that_are_near():
-    assert score_times(item(moments_s=(10.0, 50.0, 90.0)), [11.0, 89.0]).moments_near == pytest.approx(2 / 3)
-
-
-def test_question_without_moments_can_not_be_scored():
-    assert score_times(item(), [1.0]) is None
+@pytest.mark.parametrize(
+    ("fields", "times", "expected"),
+    [
+        ({"moments_s": (10.0,)}, [3.0, 12.0], {"near": True}),
+        ({"moments_s": (10.0,)}, [3.0, 12.01], {"near": False}),
+        ({"scenes": scenes([(10, 12)])}, [13.0], {"near": True, "inside": 0.0, "unified": 0.0}),
+        ({"moments_s": (10.0, 50.0, 90.0)}, [11.0, 89.0], {"moments_near": pytest.approx(2 / 3)}),
+        ({"moments_s": (1.0,), "scenes": scenes([(0, 2)])}, [], {"near": False, "inside": 0.0, "unified": 0.0}),
+    ],
+)
+def test_frame_within_two_seconds_of_a_moment_or_scene_is_near(fields, times, expected):
+    found = score_times(item(**fields), times)
+    assert {name: getattr(found, name) for name in expected} == expected
 
 
 spans = st.tuples(st.integers(0, 60), st.integers(1, 15)).map(lambda s: (s[0], s[0] + s[1]))
@@ -71,11 +68,7 @@ def test_only_questions_with_a_selection_and_a_moment_are_scored():
     scores, summary = score_selections(items, {"a": [1.0], "b": [1.0]})
     assert [one.item_id for one in scores] == ["a"]
     assert (summary.n, summary.n_scenes, summary.unscored) == (1, 0, 1)
-
-
-def test_selection_without_frames_hits_nothing():
-    found = score_times(item(moments_s=(1.0,), scenes=scenes([(0, 2)])), [])
-    assert (found.near, found.inside, found.unified) == (False, 0.0, 0.0)
+    assert score_times(item(), [1.0]) is None
 
 
 def test_scenes_are_read_from_a_csv_with_the_last_second_inside(tmp_path):

@@ -29,16 +29,13 @@ def test_sentences_without_times_last_five_seconds_each(tmp_path):
     assert video.questions[0].spans == ((5.0, 14.5),) and data.kind == "transcripts"
 
 
-def test_sentences_with_times_keep_them(tmp_path):
-    data = read_evidence_set(transcripts(tmp_path, {"v": TIMED}, asked(first=0, last=1, options=["x", 2])))
+def test_sentences_with_times_keep_them_and_spans_may_be_given_in_seconds(tmp_path):
+    rows = asked(first=0, last=1, options=["x", 2]), asked(spans=[[2, "0:04"], [5, 6]])
+    data = read_evidence_set(transcripts(tmp_path, {"v": TIMED}, *rows))
     (video,) = data.videos
     assert video.events == (Event(1.0, 2.5, "one"), Event(3.0, 6.0, "two")) and video.duration_s == 6.0
-    assert video.questions[0].spans == ((1.0, 6.0),) and video.questions[0].question.options == ("x", "2")
-
-
-def test_spans_may_be_given_in_seconds(tmp_path):
-    data = read_evidence_set(transcripts(tmp_path, {"v": TIMED}, asked(spans=[[2, "0:04"], [5, 6]])))
-    assert data.videos[0].questions[0].spans == ((2.0, 4.0), (5.0, 6.0))
+    assert [question.spans for question in video.questions] == [((1.0, 6.0),), ((2.0, 4.0), (5.0, 6.0))]
+    assert video.questions[0].question.options == ("x", "2")
 
 
 def test_video_of_a_set_may_have_a_file_beside_it(tmp_path):

@@ -27,11 +27,6 @@ def test_other_peoples_frames_are_read_in_seconds(tmp_path, content):
     assert read_selections(path, [item("a")], fps=30.0) == {"a": [1.0, 2.0]}
 
 
-def test_rate_may_be_given_for_each_video(tmp_path):
-    path = write(tmp_path / "frames.jsonl", json.dumps({"id": "a", "frame_idx": [10]}))
-    assert read_selections(path, [item("a", video="v")], fps={"v": 5.0}) == {"a": [2.0]}
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -52,11 +47,8 @@ def test_frame_numbers_become_times_by_the_video_itself(tmp_path):
     make_clip(path, seconds=3)
     times = frame_times(path, [0, 3, 7])
     assert frame_numbers(path, times) == [0, 3, 7]
-
-
-def test_negative_frame_number_is_an_error():
     with pytest.raises(InputError, match="a frame number is -1"):
-        frame_times("clip.mp4", [3, -1], fps=25.0)
+        frame_times(path, [3, -1], fps=25.0)
 
 
 def test_lists_without_ids_are_in_the_annotations_order(tmp_path):
@@ -80,7 +72,10 @@ def test_frames_after_the_end_are_counted():
 
 def test_rates_are_read_by_video(tmp_path):
     asked = replace(item("a", video="v.mp4"), video_id="v")
-    assert read_frame_rates(write(tmp_path / "r.json", {"v": 25, "elsewhere": 1}), [asked]) == {"v": 25.0}
+    rates = read_frame_rates(write(tmp_path / "r.json", {"v": 25, "elsewhere": 1}), [asked])
+    assert rates == {"v": 25.0}
+    path = write(tmp_path / "frames.jsonl", json.dumps({"id": "a", "frame_idx": [50]}))
+    assert read_selections(path, [asked], fps=rates) == {"a": [2.0]}
 
 
 def test_rates_follow_from_the_common_step_of_frames_taken_once_a_second(tmp_path):

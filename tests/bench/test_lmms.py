@@ -57,10 +57,13 @@ def kinds(message):
 
 def test_video_is_replaced_by_frames_with_captions_and_their_text(video_file):
     make_prompt = TwoFrames("Subtitles: hello")
-    (message,) = lmms.replace_videos([user("Look.", video(video_file), PROMPT)], DOC, make_prompt)
+    given = [user("Look.", video(video_file), PROMPT)]
+    (message,) = lmms.replace_videos(given, DOC, make_prompt)
     assert kinds(message) == ["Look.", "Frame 1:", "image", "Frame 2:", "image", "Subtitles: hello", PROMPT]
     assert all(isinstance(part["url"], Image.Image) for part in message["content"] if part["type"] == "image")
-    assert make_prompt.calls[0][0] == lmms.Clip(video_file)
+    assert make_prompt.calls[0][0] == lmms.Clip(video_file) and kinds(given[0]) == ["Look.", "video", PROMPT]
+    with pytest.raises(InputError, match="a video and no text"):
+        lmms.replace_videos([user(video(video_file))], {}, make_prompt)
 
 
 def test_messages_without_a_video_are_unchanged(video_file):
@@ -69,12 +72,6 @@ def test_messages_without_a_video_are_unchanged(video_file):
     assert lmms.replace_videos([system, still], {}, TwoFrames()) == [system, still]
     first, second, _ = lmms.replace_videos([system, still, user(video(video_file), PROMPT)], DOC, TwoFrames())
     assert (first, second) == (system, still)
-
-
-def test_messages_of_the_task_are_not_modified(video_file):
-    messages = [user(video(video_file), PROMPT)]
-    lmms.replace_videos(messages, DOC, TwoFrames())
-    assert kinds(messages[0]) == ["video", PROMPT]
 
 
 COLUMNS = {"question": "Why did it stop?", "option0": "The rain", "option1": "The wind", "option2": "N/A"}
@@ -87,10 +84,12 @@ COLUMNS = {"question": "Why did it stop?", "option0": "The rain", "option1": "Th
         (PROMPT, COLUMNS, Question("Why did it stop?", OPTIONS)),
         ("Why did it stop?", DOC, Question("Why did it stop?")),  # only what the message contains
         ("Who is that? A. Ann B. Bob", DOC, Question("Who is that?", ["Ann", "Bob"])),
+        ("Who is that? A. Ann B. Bob", {"name": 3}, Question("Who is that?", ["Ann", "Bob"])),
     ],
 )
-def test_question_is_that_of_the_message_and_the_document(prompt, doc, expected):
-    question = lmms.question_of([user(prompt)], doc)
+def test_question_is_that_of_the_last_message_and_the_document(prompt, doc, expected):
+    answered = {"role": "assistant", "content": [{"type": "text", "text": "Yes?"}]}
+    question = lmms.question_of([user("Hello"), answered, user(prompt)], doc)
     assert (question.text, question.valid_options) == (expected.text, expected.options)
 
 
@@ -103,17 +102,6 @@ def test_every_question_of_longvideobench_is_parsed():
         prompt = "\n".join([row["question"], *lines, INSTRUCTION])
         expected = Question(row["question"], tuple(candidates)).query_text
         assert lmms.question_of([user(prompt)], row | columns).query_text == expected
-
-
-def test_question_defaults_to_the_last_user_message():
-    messages = [user("Hello"), {"role": "assistant", "content": [{"type": "text", "text": "Yes?"}]}, user(PROMPT)]
-    question = lmms.question_of(messages, {"name": 3})
-    assert question.text.endswith("Why did it stop?") and list(question.options) == OPTIONS
-
-
-def test_video_without_text_is_an_error(video_file):
-    with pytest.raises(InputError, match="a video and no text"):
-        lmms.replace_videos([user(video(video_file))], {}, TwoFrames())
 
 
 def test_clip_is_read_from_both_forms(video_file):
@@ -207,18 +195,20 @@ def test_subtitles_of_a_directory_are_shifted_to_the_clip(clip, tmp_path):
     assert make_prompt(lmms.Clip(clip), Question("Why?"), doc).text.splitlines()[1:] == ["line 105.0", "line 110.0"]
 
 
-def test_sidecar_subtitles_are_shifted_to_the_clip(clip, tmp_path):
-    write(tmp_path / "clip.srt", "1\n00:01:45,000 --> 00:01:49,000\nHello\n")
-    make_prompt = exhibitor(tmp_path, text_mode="tagged", method="uniform", budget=20)
-    text = make_prompt(lmms.Clip(clip), Question("Why?"), {"starting_timestamp_for_subtitles": 100}).text
-    assert "[0:00:06" in text and text.endswith("Hello")
-
-
-@pytest.mark.parametrize(("name", "expected"), [("clip.en.srt", ["Hello"]), ("other.srt", [])])
-def test_subtitles_are_found_by_the_name_of_the_video(clip, tmp_path, name, expected):
-    write(tmp_path / "subtitles" / name, "1\n00:00:05,000 --> 00:00:09,000\nHello\n")
-    make_prompt = exhibitor(tmp_path, subtitles=str(tmp_path / "subtitles"), text_mode="prompt", method="uniform")
-    assert make_prompt(lmms.Clip(clip), Question("Why?"), {}).text.splitlines()[1:] == expected
+@pytest.mark.parametrize(
+    ("name", "folder", "expected"),
+    [
+        ("subtitles/clip.en.srt", "subtitles", {"Hello"}),
+        ("subtitles/other.srt", "subtitles", set()),
+        ("clip.srt", "auto", {"Hello"}),
+    ],
+)
+def test_subtitles_are_found_by_the_name_of_the_video_and_shifted_to_the_clip(clip, tmp_path, name, folder, expected):
+    write(tmp_path / name, "1\n00:01:45,000 --> 00:01:49,000\nHello\n")
+    subtitles = folder if folder == "auto" else str(tmp_path / folder)
+    make_prompt = exhibitor(tmp_path, subtitles=subtitles, text_mode="prompt", method="uniform", budget=20)
+    prompt = make_prompt(lmms.Clip(clip), Question("Why?"), {"starting_timestamp_for_subtitles": 100})
+    assert set(prompt.text.splitlines()[1:]) == expected
 
 
 def test_frames_of_a_clip_are_inside_it(clip, tmp_path):

@@ -34,8 +34,10 @@ def test_ablations_sweeps_and_options_make_variants_of_their_methods(settings, e
 
 
 def test_blocks_have_settings_of_their_own():
-    settings = {"budgets": [8], "blocks": [{"methods": ["uniform"], "text_modes": ["none"]}, {"methods": ["gcr"]}]}
-    assert [(c.method, c.text_mode) for c in make_plan(settings).choices] == [("uniform", "none"), ("gcr", "aligned")]
+    blocks = [{"methods": ["uniform"], "text_modes": ["none"]}, {"query": "stem+options", "size": 180}]
+    plan = make_plan({"methods": ["gcr"], "budgets": [8], "query": "stem", "blocks": blocks})
+    made = [(choice.method, choice.text_mode, choice.query, choice.size) for choice in plan.choices]
+    assert made == [("uniform", "none", "stem", None), ("gcr", "aligned", "stem+options", 180)]
 
 
 def test_data_set_has_options_of_its_own():
@@ -46,25 +48,12 @@ def test_data_set_has_options_of_its_own():
     assert made == [[{"alpha": 2.5}, {}, {}], [{}, {}, {"choose": "bins"}], [{}, {}, {}]]
 
 
-def test_blocks_have_a_query_and_a_size():
-    settings = {
-        "methods": "aks",
-        "budgets": "8",
-        "query": "stem",
-        "blocks": [{}, {"query": "stem+options", "size": 180}],
-    }
-    assert [(c.query, c.size) for c in make_plan(settings).choices] == [("stem", None), ("stem+options", 180)]
-
-
 def test_plan_can_be_narrowed_to_one_line_of_its_table():
     plan = make_plan({"methods": "gcr,uniform", "budgets": "8,32"})
     (choice,) = plan.narrowed(methods=["gcr"], budgets=["32"]).choices
     assert (choice.method, choice.budget) == ("gcr", 32)
-
-
-def test_narrowing_to_what_is_not_there_lists_what_is():
     with pytest.raises(OptionError, match="methods has 'aks', which is not in this plan; expected one of gcr, uniform"):
-        make_plan({}).narrowed(methods=["aks"])
+        plan.narrowed(methods=["aks"])
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,11 @@ from framesift.bench.selftest import OTHERS, VARIANTS, run_selftest
 from framesift.bench.synthetic import KINDS, NAME, SPEECH_S, SPOKEN, VIDEOS, write_script
 
 
-def test_no_speech_over_visual_or_occluded_evidence():
+def test_shots_follow_each_other_without_speech_over_visual_or_occluded_evidence():
     for number in range(VIDEOS):
         script = write_script(number)
+        assert script == write_script(number) != write_script(number + 1)
+        assert all(a.start_s + a.seconds == b.start_s for a, b in pairwise(script.shots))
         spans = [question["moments"][0] for question in script.questions if question["group"] != SPOKEN]
         assert all(end < start or begin > stop for begin, end, _ in script.lines for start, stop in spans)
 
@@ -27,16 +29,6 @@ def test_line_that_answers_is_spoken_once_over_unrelated_frames():
         subjects = {shot.photograph for shot in script.shots if shot.start_s in starts}
         shown = {s.photograph for s in script.shots if s.start_s < stop and s.start_s + s.seconds > start}
         assert not shown & subjects
-
-
-def test_shots_follow_each_other_and_fill_the_video():
-    shots = write_script(3, 200).shots
-    assert all(a.start_s + a.seconds == b.start_s for a, b in pairwise(shots))
-    assert shots[-1].start_s + shots[-1].seconds == 200
-
-
-def test_script_is_deterministic():
-    assert write_script(5) == write_script(5) != write_script(6)
 
 
 @pytest.mark.slow

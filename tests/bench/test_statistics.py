@@ -1,5 +1,4 @@
 from itertools import pairwise
-from math import comb
 
 import numpy as np
 import pytest
@@ -14,16 +13,11 @@ def alone(n):
     return np.arange(n)
 
 
-@given(st.integers(0, 40), st.integers(0, 40))
+@given(st.integers(0, 5000), st.integers(0, 5000))
 def test_mcnemar_is_the_two_sided_binomial_test(first, second):
     total = first + second
-    tail = sum(comb(total, k) for k in range(min(first, second) + 1)) / 2**total
-    assert mcnemar(first, second) == mcnemar(second, first) == pytest.approx(min(1.0, 2 * tail))
-
-
-def test_mcnemar_agrees_with_scipy_on_many_questions():
-    assert mcnemar(900, 1100) == pytest.approx(stats.binomtest(900, 2000).pvalue)
-    assert 0 < mcnemar(2000, 3000) < 1e-40
+    expected = stats.binomtest(first, total).pvalue if total else 1.0
+    assert mcnemar(first, second) == mcnemar(second, first) == pytest.approx(expected)
 
 
 def test_share_of_single_questions_has_wilsons_interval():
@@ -45,28 +39,16 @@ def test_all_or_nothing_is_not_certain(hit):
     assert found.value == hit and 0.1 < found.high - found.low < 0.25
 
 
-def test_one_video_gives_no_interval():
-    assert share_interval([1, 0, 1], [0, 0, 0])[1:] == (0.0, 1.0)
-    assert difference_interval([1, 0, 1], [0, 0, 0])[1:] == (-1.0, 1.0)
-
-
 @given(st.lists(st.tuples(st.booleans() | st.floats(0, 1), st.integers(0, 8)), min_size=1, max_size=60))
-def test_interval_of_a_mean_of_shares_holds_its_value_and_stays_in_range(pairs):
+def test_intervals_stay_in_range_hold_their_value_and_repeat(pairs):
     shares, videos = zip(*pairs, strict=True)
     value, low, high = share_interval(shares, videos)
     assert 0 <= low <= value + 1e-12 and value - 1e-12 <= high <= 1
-
-
-@given(st.lists(st.tuples(st.floats(-1, 1), st.integers(0, 3)), min_size=1, max_size=20))
-def test_interval_of_a_difference_stays_in_range(pairs):
-    differences, videos = zip(*pairs, strict=True)
-    assert difference_interval(differences, videos).low >= -1
-    assert difference_interval(differences, videos).high <= 1
-
-
-def test_bootstrap_repeats():
-    values, videos = np.tile([1, 0, 0, -1, 1], 20), np.repeat(alone(50), np.tile([1, 3], 25))
-    assert difference_interval(values, videos) == difference_interval(values, videos)
+    found = difference_interval([2 * share - 1 for share in shares], videos)
+    assert -1 <= found.low <= found.high <= 1
+    assert found == difference_interval([2 * share - 1 for share in shares], videos)
+    if len(set(videos)) == 1:
+        assert (low, high, found.low, found.high) == (0.0, 1.0, -1.0, 1.0)
 
 
 def test_bootstrap_draws_whole_videos():
@@ -97,13 +79,10 @@ def test_intervals_cover_the_truth_as_often_as_they_say(videos):
     assert shares / runs >= 0.917 and differences / runs >= 0.917
 
 
-def test_holm_multiplies_by_the_tests_that_are_left():
-    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])
-
-
 @given(st.lists(st.floats(0, 1), max_size=12))
 def test_holm_never_makes_a_p_smaller_nor_changes_the_order(ps):
     found = holm(ps)
     assert all(p <= q <= 1 for p, q in zip(ps, found, strict=True))
     ranked = sorted(range(len(ps)), key=lambda k: ps[k])
     assert all(found[a] <= found[b] for a, b in pairwise(ranked))
+    assert holm([0.01, 0.04, 0.03]) == pytest.approx([0.03, 0.06, 0.06])

@@ -20,20 +20,12 @@ def write(path, value):
 def lvb_row(name="a_0", **fields):
     video = name.rsplit("_", 1)[0]
     row = {
-        "video_id": video,
-        "question": "What does the man hold?",
-        "candidates": ["a cup", "a pen", "a rope"],
-        "correct_choice": 2,
-        "position": [48, 240],
-        "question_category": "S2O",
-        "id": name,
-        "video_path": f"{video}.mp4",
-        "subtitle_path": f"{video}_en.json",
-        "duration_group": 60,
+        "id": name, "video_id": video, "video_path": f"{video}.mp4", "subtitle_path": f"{video}_en.json",
+        "question": "What does the man hold?", "candidates": ["a cup", "a pen", "a rope"], "correct_choice": 2,
+        "position": [48, 240], "question_category": "S2O", "duration_group": 60, "duration": 20.0,
         "starting_timestamp_for_subtitles": 100,
-        "duration": 20.0,
-    }
-    return {**row, **fields}
+    }  # fmt: skip
+    return row | fields
 
 
 def longvideobench(folder, rows, *, subtitles=()):
@@ -46,31 +38,19 @@ def longvideobench(folder, rows, *, subtitles=()):
 
 def mme_row(name="001-1", **fields):
     row = {
-        "videoID": f"vid{name.split('-')[0]}",
-        "duration": "short",
-        "question_id": name,
-        "task_type": "OCR Problems",
-        "question": "What is written?",
-        "options": ["A. Yes.", "B. No.", "C. A. Smith", "D. N/A"],
-        "answer": "C",
-    }
-    return {**row, **fields}
+        "videoID": f"vid{name.split('-')[0]}", "duration": "short", "question_id": name, "task_type": "OCR Problems",
+        "question": "What is written?", "options": ["A. Yes.", "B. No.", "C. A. Smith", "D. N/A"], "answer": "C",
+    }  # fmt: skip
+    return row | fields
 
 
 def cgbench_row(number=0, clue=(10, 20), **fields):
     row = {
-        "qid": number,
-        "video_uid": f"u{number // 2}",
-        "question": "How many birds are there?",
-        "choices": ["One", "Two", "Three"],
-        "right_answer": "B",
-        "answer": "Two",
-        "clue_intervals": [list(clue)],
-        "duration": 64,
-        "domain": "Nature",
-        "sub_category": "Counting",
-    }
-    return {**row, **fields}
+        "qid": number, "video_uid": f"u{number // 2}", "question": "How many birds are there?",
+        "choices": ["One", "Two", "Three"], "right_answer": "B", "answer": "Two", "clue_intervals": [list(clue)],
+        "duration": 64, "domain": "Nature", "sub_category": "Counting",
+    }  # fmt: skip
+    return row | fields
 
 
 def item(name="q", video="v.mp4", **fields):

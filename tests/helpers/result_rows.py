@@ -28,24 +28,11 @@ def row(item="q0", **fields):
     settings = {"encoder": "siglip", "prompt_times": True, "uniform_frames": "candidates"}
     settings |= {name: fields.pop(name) for name in [*fields] if name not in NAMES}
     default = {
-        "dataset": "longvideobench",
-        "item_id": item,
-        "method": "gcr",
-        "budget": 8,
-        "text_mode": "aligned",
-        "reader": "qwen",
-        "prompt": "longvideobench",
-        "options": {},
-        "config": settings,
-        "video_id": f"v-{item}",
-        "group": "Short",
-        "categories": ("S2A",),
-        "truth": 1,
-        "choice": 1,
-        "parsed": True,
-        "annotation": RUN.annotation,
-        "run": RUN.id,
-    }
+        "dataset": "longvideobench", "item_id": item, "method": "gcr", "budget": 8, "text_mode": "aligned",
+        "reader": "qwen", "prompt": "longvideobench", "options": {}, "config": settings, "video_id": f"v-{item}",
+        "group": "Short", "categories": ("S2A",), "truth": 1, "choice": 1, "parsed": True,
+        "annotation": RUN.annotation, "run": RUN.id,
+    }  # fmt: skip
     return Result(**{**default, **fields})
 
 
