@@ -1,5 +1,7 @@
 """Tiny checkpoints of every family, made from configs and saved as the hub would give them."""
 
+import re
+
 from helpers.tiny_checkpoints import write_json
 
 LANGUAGE = {
@@ -11,6 +13,7 @@ TOWER = {
     "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 16,
     "image_size": 70, "patch_size": 14, "vision_use_head": False,
 }  # fmt: skip
+HEADED = {name: value for name, value in TOWER.items() if name != "vision_use_head"}
 VISION = {"hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4}
 QWEN_VISION = {
     "depth": 2, "hidden_size": 32, "intermediate_size": 48, "num_heads": 4, "out_hidden_size": 32,
@@ -49,44 +52,35 @@ def save_tokenizer(folder, extra=(), **settings):
     return {token: tokenizer.convert_tokens_to_ids(token) for token in specials}
 
 
-def save_qwen(folder):
+def make_model(stem, **config):
     import torch
-    from transformers import Qwen2_5_VLConfig, Qwen2_5_VLForConditionalGeneration
+    import transformers
 
     torch.manual_seed(0)
+    made = getattr(transformers, f"{stem}Config")(**config)
+    return getattr(transformers, f"{stem}ForConditionalGeneration")(made)
+
+
+def save_qwen(folder):
     ids = save_tokenizer(folder, QWEN_SPECIALS, chat_template=CHAT_TEMPLATE.replace("IMAGE", QWEN_IMAGE))
     vision = {"patch_size": 14, "window_size": 56, "fullatt_block_indexes": [1], "tokens_per_second": 2}
     scaling = {"type": "mrope", "rope_type": "default", "mrope_section": [1, 1, 2]}
-    config = Qwen2_5_VLConfig(
-        text_config=LANGUAGE | {"rope_scaling": scaling, "rope_theta": 10000.0},
-        vision_config=QWEN_VISION | vision,
-        **qwen_tokens(ids),
-    )
-    Qwen2_5_VLForConditionalGeneration(config).save_pretrained(folder)
+    text = LANGUAGE | {"rope_scaling": scaling, "rope_theta": 10000.0}
+    model = make_model("Qwen2_5_VL", text_config=text, vision_config=QWEN_VISION | vision, **qwen_tokens(ids))
+    model.save_pretrained(folder)
     save_image_processor(folder, "Qwen2VLImageProcessorPil")
 
 
 def qwen_tokens(ids):
-    return {
-        "image_token_id": ids["<|image_pad|>"],
-        "video_token_id": ids["<|video_pad|>"],
-        "vision_start_token_id": ids["<|vision_start|>"],
-        "vision_end_token_id": ids["<|vision_end|>"],
-    }
+    names = ("image_token_id", "video_token_id", "vision_start_token_id", "vision_end_token_id")
+    tokens = ("<|image_pad|>", "<|video_pad|>", "<|vision_start|>", "<|vision_end|>")
+    return {name: ids[token] for name, token in zip(names, tokens, strict=True)}
 
 
 def llava(ids):
-    import torch
-    from transformers import LlavaOnevisionConfig, LlavaOnevisionForConditionalGeneration
-
-    torch.manual_seed(0)
-    config = LlavaOnevisionConfig(
-        text_config=LANGUAGE | {"model_type": "qwen2"},
-        vision_config=TOWER | {"model_type": "siglip_vision_model"},
-        image_token_index=ids["<image>"],
-        video_token_index=ids["<video>"],
-    )
-    return LlavaOnevisionForConditionalGeneration(config)
+    text, vision = LANGUAGE | {"model_type": "qwen2"}, TOWER | {"model_type": "siglip_vision_model"}
+    tokens = {"image_token_index": ids["<image>"], "video_token_index": ids["<video>"]}
+    return make_model("LlavaOnevision", text_config=text, vision_config=vision, **tokens)
 
 
 def save_llava_onevision(folder):
@@ -116,121 +110,71 @@ def original_name(name):
     if name.startswith("vision_tower."):
         tail = name.removeprefix("vision_tower.").removeprefix("vision_model.")
         return f"model.vision_tower.vision_tower.vision_model.{tail}"
-    for new, old in (
-        ("multi_modal_projector.linear_1.", "model.mm_projector.0."),
-        ("multi_modal_projector.linear_2.", "model.mm_projector.2."),
-        ("language_model.", "model."),
-        ("image_newline", "model.image_newline"),
-    ):
-        if name.startswith(new):
-            return old + name.removeprefix(new)
-    return name
+    for layer in "12":
+        name = name.replace(f"multi_modal_projector.linear_{layer}.", f"model.mm_projector.{2 * int(layer) - 2}.")
+    return re.sub(r"^language_model\.|^(?=image_newline)", "model.", name)
 
 
 def save_qwen3(folder):
-    import torch
-    from transformers import Qwen3VLConfig, Qwen3VLForConditionalGeneration
-
-    torch.manual_seed(0)
     ids = save_tokenizer(folder, QWEN_SPECIALS, chat_template=CHAT_TEMPLATE.replace("IMAGE", QWEN_IMAGE))
     vision = {"patch_size": 16, "num_position_embeddings": 64, "deepstack_visual_indexes": [0]}
     rope = {"rope_type": "default", "mrope_section": [2, 1, 1], "mrope_interleaved": True, "rope_theta": 10000.0}
-    config = Qwen3VLConfig(
-        text_config=LANGUAGE | {"head_dim": 8, "rope_parameters": rope},
-        vision_config=QWEN_VISION | vision,
-        **qwen_tokens(ids),
-    )
-    Qwen3VLForConditionalGeneration(config).save_pretrained(folder)
-    grey = [0.5] * 3
-    save_image_processor(
-        folder, "Qwen2VLImageProcessorPil", patch_size=16, min_pixels=256 * 256, image_mean=grey, image_std=grey
-    )
+    text = LANGUAGE | {"head_dim": 8, "rope_parameters": rope}
+    model = make_model("Qwen3VL", text_config=text, vision_config=QWEN_VISION | vision, **qwen_tokens(ids))
+    model.save_pretrained(folder)
+    grey = {"image_mean": [0.5] * 3, "image_std": [0.5] * 3}
+    save_image_processor(folder, "Qwen2VLImageProcessorPil", patch_size=16, min_pixels=256 * 256, **grey)
 
 
 def save_internvl(folder):
-    import torch
-    from transformers import InternVLConfig, InternVLForConditionalGeneration
-
-    torch.manual_seed(0)
     named = dict(zip(INTERN_NAMES, INTERN_SPECIALS, strict=True))
     template = CHAT_TEMPLATE.replace("IMAGE", "<IMG_CONTEXT>\n")
     ids = save_tokenizer(folder, INTERN_SPECIALS, chat_template=template, extra_special_tokens=named)
-    config = InternVLConfig(
-        text_config=LANGUAGE | {"model_type": "qwen3", "head_dim": 8},
-        vision_config=VISION | {"image_size": [56, 56], "patch_size": [14, 14]},
-        image_token_id=ids["<IMG_CONTEXT>"],
-        image_seq_length=4,
-    )
-    InternVLForConditionalGeneration(config).save_pretrained(folder)
+    text = LANGUAGE | {"model_type": "qwen3", "head_dim": 8}
+    vision = VISION | {"image_size": [56, 56], "patch_size": [14, 14]}
+    tokens = {"image_token_id": ids["<IMG_CONTEXT>"], "image_seq_length": 4}
+    make_model("InternVL", text_config=text, vision_config=vision, **tokens).save_pretrained(folder)
     save_image_processor(folder, "GotOcr2ImageProcessorPil", size={"height": 56, "width": 56})
     write_json(folder / "processor_config.json", {"image_seq_length": 4})
 
 
 def save_smolvlm(folder):
-    import torch
-    from transformers import SmolVLMConfig, SmolVLMForConditionalGeneration
-
-    torch.manual_seed(0)
     template = CHAT_TEMPLATE.replace("IMAGE", "<image>").replace("<|im_end|>", "<end_of_utterance>")
     ids = save_tokenizer(folder, SMOL_SPECIALS, chat_template=template)
-    config = SmolVLMConfig(
-        text_config=LANGUAGE | {"model_type": "llama", "pad_token_id": 256},
-        vision_config={k: v for k, v in TOWER.items() if k != "vision_use_head"} | {"image_size": 84},
-        scale_factor=3,
-        image_token_id=ids["<image>"],
-    )
-    SmolVLMForConditionalGeneration(config).save_pretrained(folder)
+    text = LANGUAGE | {"model_type": "llama", "pad_token_id": 256}
+    tokens = {"scale_factor": 3, "image_token_id": ids["<image>"]}
+    make_model("SmolVLM", text_config=text, vision_config=HEADED | {"image_size": 84}, **tokens).save_pretrained(folder)
     edges = {"size": {"longest_edge": 336}, "max_image_size": {"longest_edge": 84}}
     save_image_processor(folder, "SmolVLMImageProcessorPil", **edges)
     write_json(folder / "processor_config.json", {"image_seq_len": 4})
 
 
 def save_gemma4(folder):
-    import torch
-    from transformers import Gemma4Config, Gemma4ForConditionalGeneration
-
-    torch.manual_seed(0)
     named = {name: GEMMA_SPECIALS[k] for name, k in GEMMA_NAMES.items()}
     template = "<bos>" + CHAT_TEMPLATE.replace("<|im_end|>", "<turn|>").replace("<|im_start|>", "<|turn>")
-    ids = save_tokenizer(
-        folder,
-        GEMMA_SPECIALS,
-        chat_template=template.replace("IMAGE", "\n\n<|image|>\n\n"),
-        pad_token="<bos>",  # noqa: S106 (a token of a vocabulary)
-        extra_special_tokens=named,
-    )
+    settings = {"chat_template": template.replace("IMAGE", "\n\n<|image|>\n\n"), "pad_token": "<bos>"}
+    ids = save_tokenizer(folder, GEMMA_SPECIALS, extra_special_tokens=named, **settings)
     text = {
         "head_dim": 8, "global_head_dim": 8, "sliding_window": 16, "vocab_size_per_layer_input": 300,
         "hidden_size_per_layer_input": 8, "layer_types": ["sliding_attention", "full_attention"], "pad_token_id": 256,
     }  # fmt: skip
-    config = Gemma4Config(
-        text_config=LANGUAGE | text,
-        vision_config=VISION | {"num_key_value_heads": 4, "head_dim": 8, "position_embedding_size": 256},
-        image_token_id=ids["<|image|>"],
-        video_token_id=ids["<|video|>"],
-        boi_token_id=ids["<|image>"],
-        eoi_token_id=ids["<image|>"],
-    )
-    Gemma4ForConditionalGeneration(config).save_pretrained(folder)
+    vision = VISION | {"num_key_value_heads": 4, "head_dim": 8, "position_embedding_size": 256}
+    names = {"image": "<|image|>", "video": "<|video|>", "boi": "<|image>", "eoi": "<image|>"}
+    tokens = {f"{name}_token_id": ids[token] for name, token in names.items()}
+    make_model("Gemma4", text_config=LANGUAGE | text, vision_config=vision, **tokens).save_pretrained(folder)
     save_image_processor(folder, "Gemma4ImageProcessorPil")
 
 
 def save_other(folder):
     """A model of no known family, LLaVA 1.5, with its processor and chat template."""
-    import torch
     import transformers
-    from transformers import LlavaConfig, LlavaForConditionalGeneration, LlavaProcessor
 
-    torch.manual_seed(0)
     ids = save_tokenizer(folder, ["<image>"])
-    vision = {k: v for k, v in TOWER.items() if k != "vision_use_head"} | {"projection_dim": 32}
-    config = LlavaConfig(
-        text_config=LANGUAGE | {"model_type": "llama"},
-        vision_config=vision | {"model_type": "clip_vision_model"},
-        image_token_index=ids["<image>"],
-    )
-    LlavaForConditionalGeneration(config).save_pretrained(folder)
-    LlavaProcessor(
+    vision = HEADED | {"projection_dim": 32, "model_type": "clip_vision_model"}
+    text = LANGUAGE | {"model_type": "llama"}
+    model = make_model("Llava", text_config=text, vision_config=vision, image_token_index=ids["<image>"])
+    model.save_pretrained(folder)
+    transformers.LlavaProcessor(
         transformers.CLIPImageProcessorPil(size={"shortest_edge": 70}, crop_size={"height": 70, "width": 70}),
         transformers.AutoTokenizer.from_pretrained(folder),
         patch_size=14,
@@ -247,11 +191,6 @@ def save_image_processor(folder, name, **settings):
 
 
 SAVE = {
-    "qwen2.5-vl": save_qwen,
-    "llava-onevision": save_llava_onevision,
-    "llava-video": save_llava_video,
-    "qwen3-vl": save_qwen3,
-    "internvl": save_internvl,
-    "smolvlm": save_smolvlm,
-    "gemma4": save_gemma4,
-}
+    "qwen2.5-vl": save_qwen, "llava-onevision": save_llava_onevision, "llava-video": save_llava_video,
+    "qwen3-vl": save_qwen3, "internvl": save_internvl, "smolvlm": save_smolvlm, "gemma4": save_gemma4,
+}  # fmt: skip

@@ -27,17 +27,6 @@ class Parrot:
         return answer_from_reply(question, self.words, text_mode=text_mode)
 
 
-def test_ask_without_any_question_is_an_error(exhibit):
-    with pytest.raises(InputError, match="no question was given"):
-        ask(exhibit, reader=Parrot())
-
-
-@pytest.mark.parametrize("name", ["timeout_s", "quality", "longest_side", "max_tokens", "preset", "times"])
-def test_option_of_another_type_is_a_sentence(name):
-    with pytest.raises(InputError, match=rf"{name} is an object of 1; expected"):
-        get_reader("http://localhost:8000/v1", **{name: {"a": 1}})
-
-
 def test_error_of_a_reader_that_is_not_ours_is_a_sentence(exhibit, question):
     class Fragile:
         def answer(self, exhibit, question, text_mode):
@@ -45,13 +34,20 @@ def test_error_of_a_reader_that_is_not_ours_is_a_sentence(exhibit, question):
 
     with pytest.raises(ReaderError, match=r"the reader Fragile failed \(KeyError: 'answer'\)"):
         ask(exhibit, question, reader=Fragile())
+    with pytest.raises(InputError, match="no question was given"):
+        ask(exhibit, reader=Fragile())
     with pytest.raises(ReaderError, match="the reader Fragile returned a str; expected an Answer"):
         ask(exhibit, "Why?", reader=Fragile())
+
+
+ADDRESS = "http://localhost:8000/v1"
+NAMES = ("timeout_s", "quality", "longest_side", "max_tokens", "preset", "times")
 
 
 @pytest.mark.parametrize(
     ("reader", "options", "error", "message"),
     [
+        *[(ADDRESS, {name: {"a": 1}}, InputError, rf"{name} is an object of 1; expected") for name in NAMES],
         ("oracle", {}, UnknownName, "local:MODEL, similarity"),
         (3, {}, InputError, "of type int"),
         (Parrot(), {"volume": 3}, OptionError, "volume"),
@@ -63,12 +59,8 @@ def test_reader_that_can_not_be_used_is_an_error(reader, options, error, message
 
 
 def test_reader_is_created_once_per_set_of_options():
-    address = "http://localhost:8000/v1"
-    assert get_reader(address, quality=80) is get_reader(address, quality=80)
-    assert get_reader(address, quality=80) is not get_reader(address, quality=81)
-
-
-def test_readers_lists_local_models_and_similarity():
+    assert get_reader(ADDRESS, quality=80) is get_reader(ADDRESS, quality=80)
+    assert get_reader(ADDRESS, quality=80) is not get_reader(ADDRESS, quality=81)
     assert {"local:qwen2.5-vl-7b", "local:llava-video-7b", "similarity"} <= readers().keys()
 
 

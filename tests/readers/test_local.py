@@ -91,16 +91,13 @@ def test_special_tokens_in_a_question_are_not_encoded_as_such(reader, exhibit):
         assert count(risky, model, token) == count(plain, model, token)
 
 
-def test_qwen_token_covers_28_pixels(reader_of, exhibit, question):
-    model = reader_of("qwen2.5-vl")
-    inputs = model.prepare(compose(exhibit, question, "none"))
+def test_frames_of_qwen_have_a_token_for_28_pixels_and_are_limited(reader_of, folders, exhibit, question):
+    model, prompt = reader_of("qwen2.5-vl"), compose(exhibit, question, "none")
+    inputs = model.prepare(prompt)
     assert inputs["image_grid_thw"].tolist() == [[1, 6, 12]] * 5
     assert count(inputs, model, "<|image_pad|>") == 5 * 3 * 6
-
-
-def test_frames_of_qwen_are_limited_in_pixels(folders, exhibit, question):
-    model = LocalReader(str(folders["qwen2.5-vl"]), device="cpu", frame_max_pixels=10_000)
-    assert model.prepare(compose(exhibit, question, "none"))["image_grid_thw"].tolist() == [[1, 4, 8]] * 5
+    limited = LocalReader(str(folders["qwen2.5-vl"]), device="cpu", frame_max_pixels=10_000)
+    assert limited.prepare(prompt)["image_grid_thw"].tolist() == [[1, 4, 8]] * 5
 
 
 def test_llava_onevision_pools_frames_and_ends_with_one_line_break(reader_of, exhibit, question):
@@ -208,25 +205,33 @@ def test_model_that_can_not_be_loaded_is_an_error(tmp_path, monkeypatch, name, o
         LocalReader(name, **options)
 
 
-def test_device_map_needs_accelerate(folders, monkeypatch):
-    monkeypatch.setattr(local, "is_installed", lambda *_: False)
-    with pytest.raises(MissingExtra, match="pip install accelerate"):
-        LocalReader(str(folders["qwen2.5-vl"]), device_map="auto")
+def without_torch(patch):
+    patch.setitem(sys.modules, "torch", None)
+
+
+def without_accelerate(patch):
+    patch.setattr(local, "is_installed", lambda *_: False)
+
+
+def with_old_transformers(patch):
+    patch.setattr("transformers.__version__", "4.50.0")
+
+
+@pytest.mark.parametrize(
+    ("prepare", "options", "message"),
+    [
+        (without_torch, {}, r"pip install 'framesift\[siglip\]'"),
+        (without_accelerate, {"device_map": "auto"}, "pip install accelerate"),
+        (with_old_transformers, {}, "transformers is 4.50.0; local readers need 5.18 or later: pip install -U"),
+    ],
+)
+def test_package_that_is_missing_or_old_is_named(folders, monkeypatch, prepare, options, message):
+    prepare(monkeypatch)
+    with pytest.raises(MissingExtra, match=message):
+        LocalReader(str(folders["qwen2.5-vl"]), **options)
 
 
 @pytest.mark.parametrize("name", ["qwen2.5-vl", "llava-video"])  # read by transformers, and under other names
 def test_device_map_distributes_the_model(folders, exhibit, question, name):
     answer = LocalReader(str(folders[name]), device_map="auto", max_tokens=2).answer(exhibit, question, "aligned")
     assert answer.tokens
-
-
-def test_old_transformers_is_an_error(folders, monkeypatch):
-    monkeypatch.setattr("transformers.__version__", "4.50.0")
-    with pytest.raises(MissingExtra, match="transformers is 4.50.0; local readers need 5.18 or later: pip install -U"):
-        LocalReader(str(folders["qwen2.5-vl"]))
-
-
-def test_missing_packages_name_the_command(monkeypatch):
-    monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(MissingExtra, match=r"pip install 'framesift\[siglip\]'"):
-        LocalReader("qwen2.5-vl-7b")

@@ -33,7 +33,10 @@ def test_vllm_gets_one_video_with_times_exact_to_the_millisecond(vllm, video, qu
 
 
 def test_video_has_the_frames_of_the_images(vllm, exhibit, question):
-    OpenAIReader(vllm.url).answer(exhibit, question, "aligned")
+    reader = OpenAIReader(vllm.url)
+    for _ in range(2):
+        reader.answer(exhibit, question, "aligned")
+    assert vllm.paths == ["/v1/models", "/version"]  # each once
     OpenAIReader(vllm.url, frames_as="images").answer(exhibit, question, "aligned")
     pictures = [np.asarray(picture) for picture in vllm.pictures()]
     np.testing.assert_array_equal(vllm.video(0)[0], np.stack(pictures))
@@ -63,15 +66,12 @@ def test_without_times_a_model_that_writes_them_gets_images(vllm, exhibit, quest
     assert [part["type"] for part in vllm.parts()] == ["image_url"] * 5 + ["text"]
 
 
-def test_frames_of_several_sizes_are_sent_as_images(vllm, question, exhibit, monkeypatch):
+def test_frames_of_several_sizes_and_one_alone_are_sent_as_images(vllm, question, exhibit, video, monkeypatch):
+    assert OpenAIReader(vllm.url).answer(selected(video, [3.0]), question, "aligned").frames_as == "images"
     sizes = iter([(80, 48), (40, 24)])
     draw = type(exhibit).draw
     monkeypatch.setattr(type(exhibit), "draw", lambda *given: draw(*given).resize(next(sizes, (40, 24))))
     assert OpenAIReader(vllm.url).answer(exhibit, question, "aligned").frames_as == "images"
-
-
-def test_one_frame_is_sent_as_a_picture(vllm, video, question):
-    assert OpenAIReader(vllm.url).answer(selected(video, [3.0]), question, "aligned").frames_as == "images"
 
 
 @pytest.mark.parametrize("version", ["0.20.0rc1", "dev", None])
@@ -82,13 +82,6 @@ def test_older_or_unknown_vllm_gets_images_with_one_log_line(server, exhibit, qu
         for _ in range(2):
             assert reader.answer(exhibit, question, "aligned").frames_as == "images"
     assert len([record for record in caplog.records if "frames are sent as images" in record.message]) == 1
-
-
-def test_vllm_is_asked_for_its_version_once(vllm, exhibit, question):
-    reader = OpenAIReader(vllm.url)
-    for _ in range(2):
-        reader.answer(exhibit, question, "aligned")
-    assert vllm.paths == ["/v1/models", "/version"]
 
 
 def test_other_servers_get_images_with_the_marks_of_the_model_and_are_not_asked_for_a_version(

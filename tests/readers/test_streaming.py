@@ -34,9 +34,19 @@ def test_pieces_arrive_before_the_answer_and_are_its_text(server, exhibit):
     assert (answer.tokens, answer.parsed, answer.note) == (901, True, "") and answer.seconds > 0
 
 
-def test_video_is_streamed_as_well(server, exhibit):
+def test_video_is_streamed_as_well_and_an_early_end_is_noted(server, exhibit):
     server.version = "0.21.0"
     assert streamed(exhibit, server)[1].frames_as == "video"
+    server.replies.append((200, CHUNK, {}))
+    assert "the reply is incomplete" in streamed(exhibit, server)[1].note
+
+
+def test_server_without_streams_or_their_options_is_asked_again(server, exhibit):
+    server.refuse(400, "unknown field 'stream_options'")
+    assert streamed(exhibit, server)[1].text == "B" and "stream_options" not in server.requests[-1]
+    server.takes_streams = False
+    pieces, answer = streamed(exhibit, server)
+    assert pieces == [] and answer.text == "B"
 
 
 def test_reasoning_is_not_shown(server, exhibit):
@@ -56,18 +66,6 @@ def test_any_cut_of_a_reply_shows_the_same():
     for reply, shown in replies.items():
         for size in range(1, 8):
             assert "".join(readable_pieces(in_pieces(reply, size))) == shown
-
-
-def test_server_without_streams_is_asked_again(server, exhibit):
-    server.takes_streams, server.words = False, "At 0:07."
-    pieces, answer = streamed(exhibit, server)
-    assert pieces == [] and answer.text == "At 0:07."
-
-
-def test_server_without_stream_options_is_asked_without(server, exhibit):
-    server.refuse(400, "unknown field 'stream_options'")
-    assert streamed(exhibit, server)[1].text == "B"
-    assert "stream_options" not in server.requests[-1]
 
 
 def test_lost_connection_is_one_sentence(server, exhibit):
@@ -93,11 +91,6 @@ def test_failure_inside_a_stream_is_one_sentence(server, exhibit, stream, messag
         streamed(exhibit, server)
 
 
-def test_stream_that_ends_early_is_noted(server, exhibit):
-    server.replies.append((200, CHUNK, {}))
-    assert "the reply is incomplete" in streamed(exhibit, server)[1].note
-
-
 @pytest.mark.parametrize("silent", [FIRST_PIECE], indirect=True)
 def test_closing_the_iterator_closes_the_connection(silent, exhibit):
     pieces = stream_answer(exhibit, OPEN, text_mode="aligned", reader=OpenAIReader(silent.url))
@@ -106,16 +99,11 @@ def test_closing_the_iterator_closes_the_connection(silent, exhibit):
     assert silent.ended.wait(60)
 
 
-class Plain:
-    def answer(self, exhibit, question, text_mode="aligned"):
-        return Answer("At seven.")
+def test_reader_of_another_package_may_stream_or_not(exhibit):
+    class Plain:
+        def answer(self, exhibit, question, text_mode="aligned"):
+            return Answer("At seven.")
 
-
-def test_reader_without_streams_gives_the_answer_only(exhibit):
-    assert list(stream_answer(exhibit, OPEN, text_mode="aligned", reader=Plain())) == [Answer("At seven.")]
-
-
-def test_error_of_a_streaming_reader_is_explained(exhibit):
     class Broken(Plain):
         name = "broken"
 
@@ -123,6 +111,7 @@ def test_error_of_a_streaming_reader_is_explained(exhibit):
             yield "so"
             raise RuntimeError("no")
 
+    assert list(stream_answer(exhibit, OPEN, text_mode="aligned", reader=Plain())) == [Answer("At seven.")]
     with pytest.raises(ReaderError, match="the reader broken failed"):
         list(stream_answer(exhibit, OPEN, text_mode="aligned", reader=Broken()))
 
