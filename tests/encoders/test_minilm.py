@@ -10,8 +10,6 @@ from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
 from framesift.encoders import minilm
-from framesift.encoders.registry import get_text_encoder
-from framesift.errors import UnknownName
 from helpers.examples import examples
 
 TEXTS = ["a cat", "Why does Tom leave the house so early?", "", "Où est l'éléphant? 象はどこ", "word " * 400]
@@ -37,6 +35,7 @@ def test_vectors_are_close_to_those_of_the_float32_original(sentences, original)
     means = ((states * mask).sum(1) / mask.sum(1)).numpy()
     cosines = (sentences.encode_texts(TEXTS) * means).sum(axis=1) / np.linalg.norm(means, axis=1)
     assert cosines.min() > 0.995
+    assert sentences.encode_texts([]).shape == (0, minilm.DIM)
 
 
 @given(text=st.text(max_size=40))
@@ -53,17 +52,8 @@ def original_tokenizer(original):
     return tokenizer
 
 
-def test_no_text_gives_no_rows(sentences):
-    assert sentences.encode_texts([]).shape == (0, minilm.DIM)
-
-
 def test_pieces_are_within_the_limit_and_keep_every_word(sentences):
     text = "the cat sits on a mat near the old tree " * 60
     pieces = sentences.split_text(text)
     assert " ".join(pieces).split() == text.split()
     assert max(len(sentences.tokenizer.encode(piece).ids) for piece in pieces) <= minilm.LIMIT
-
-
-def test_unknown_text_encoder_lists_minilm():
-    with pytest.raises(UnknownName, match="offline, minilm, or a folder"):
-        get_text_encoder("nope")

@@ -42,12 +42,15 @@ def test_rows_are_float32_of_unit_length(encoder, images):
         assert rows.dtype == np.float32
         assert rows.shape[1] == encoder.dim
         np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, atol=1e-6)
+    assert encoder.encode_images([]).shape == encoder.encode_texts([]).shape == (0, encoder.dim)
 
 
-def test_image_vector_is_independent_of_the_batch_and_of_the_kind_of_image(encoder, images):
+def test_image_vector_is_independent_of_the_batch_the_kind_of_image_and_the_threads(encoder, images, monkeypatch):
     pictures = [Image.fromarray(image) for image in images[::-1]]
     alone = np.concatenate([encoder.encode_images([image]) for image in images])
     np.testing.assert_array_equal(encoder.encode_images([*images, *pictures]), np.concatenate([alone, alone[::-1]]))
+    monkeypatch.setenv("OMP_NUM_THREADS", "3")
+    np.testing.assert_array_equal(offline.OfflineEncoder().encode_images(images), alone)
 
 
 def test_network_matches_the_original_in_torch(encoder, photographs):
@@ -60,15 +63,6 @@ def test_network_matches_the_original_in_torch(encoder, photographs):
         wanted = plain.eval()(x), plain.extract_features(x).mean((2, 3))
     for ours, theirs in zip(encoder.run_network([square]), wanted, strict=True):
         np.testing.assert_allclose(ours, theirs.numpy(), atol=1e-4)
-
-
-def test_image_vector_is_the_same_on_any_number_of_threads(encoder, images, monkeypatch):
-    monkeypatch.setenv("OMP_NUM_THREADS", "3")
-    np.testing.assert_array_equal(offline.OfflineEncoder().encode_images(images), encoder.encode_images(images))
-
-
-def test_empty_input_gives_empty_output(encoder):
-    assert encoder.encode_images([]).shape == encoder.encode_texts([]).shape == (0, encoder.dim)
 
 
 def test_fingerprint_changes_with_a_constant(encoder, monkeypatch):
@@ -84,10 +78,3 @@ def test_fingerprint_changes_with_a_constant(encoder, monkeypatch):
 )
 def test_input_size_keeps_the_aspect_ratio_in_tiles(size, wanted):
     assert offline.prepared_size(*size) == wanted
-
-
-def test_only_the_most_likely_classes_count():
-    vectors = np.eye(4)
-    mean = offline.mean_class_vector(np.array([[3.0, 1.0, 2.0, 0.0]]), vectors, most=2, temperature=1.0)
-    odds = np.exp([3.0, 2.0])
-    np.testing.assert_allclose(mean[0], [odds[0] / odds.sum(), 0, odds[1] / odds.sum(), 0])

@@ -91,12 +91,6 @@ def test_a_safetensors_file_or_its_folder_is_read(tmp_path):
         np.testing.assert_array_equal(temporal.load(path).embed(frames), expected)
 
 
-def test_damaged_safetensors_file_is_an_error(tmp_path):
-    (tmp_path / "bad.safetensors").write_bytes(b"no weights")
-    with pytest.raises(fs.InputError, match="can't be read as safetensors .*; save or download it again"):
-        temporal.load(tmp_path / "bad.safetensors")
-
-
 def test_another_checkpoint_is_refused():
     state = random_state()
     for missing in ("temporal.Self_q.weight", "temporal.Self_v.bias", "mlp.2.weight"):
@@ -108,25 +102,34 @@ def test_another_checkpoint_is_refused():
         temporal.TemporalNetwork("other", other)
 
 
-def test_lengths_of_the_vectors_are_needed():
-    network = temporal.TemporalNetwork("random", random_state())
-    evidence = fs.Evidence(range(3), 3.0, np.eye(3, DIM), np.ones(DIM))
-    for lengths, message in (
-        (None, "tspo needs the lengths of CLIP's image vectors"),
-        (0, "lengths is 0; expected a number above 0, or 3 of them"),
-        ([1.0, 2.0], "expected a number above 0, or 3 of them"),
-        ("long", "expected a number above 0, or 3 of them"),
-    ):
-        with pytest.raises(fs.InputError, match=message):
-            fs.select_frames(evidence, budget=2, method="tspo", network=network, lengths=lengths)
+RANDOM = {"network": temporal.TemporalNetwork("random", random_state())}
 
 
-def test_missing_file_and_wrong_dimension_raise(tmp_path):
-    evidence = fs.Evidence(range(3), 3.0, np.eye(3), np.ones(3))
-    with pytest.raises(fs.InputError, match="tspo needs its trained weights"):
-        fs.select_frames(evidence, budget=2, method="tspo")
-    network = temporal.TemporalNetwork("random", random_state())
-    with pytest.raises(fs.InputError, match="the frames have 3 dimensions, random reads 16"):
-        fs.select_frames(evidence, budget=2, method="tspo", network=network, lengths=10)
-    with pytest.raises(fs.InputError, match="there is no checkpoint"):
-        temporal.load(tmp_path / "none.pt")
+@pytest.mark.parametrize(
+    ("dim", "options", "message"),
+    [
+        (DIM, {}, "tspo needs its trained weights"),
+        (DIM, RANDOM, "tspo needs the lengths of CLIP's image vectors"),
+        (DIM, RANDOM | {"lengths": 0}, "lengths is 0; expected a number above 0, or 3 of them"),
+        (DIM, RANDOM | {"lengths": [1.0, 2.0]}, "expected a number above 0, or 3 of them"),
+        (DIM, RANDOM | {"lengths": "long"}, "expected a number above 0, or 3 of them"),
+        (3, RANDOM | {"lengths": 10}, "the frames have 3 dimensions, random reads 16"),
+    ],
+)
+def test_missing_network_lengths_and_a_wrong_dimension_are_errors(dim, options, message):
+    evidence = fs.Evidence(range(3), 3.0, np.eye(3, dim), np.ones(dim))
+    with pytest.raises(fs.InputError, match=message):
+        fs.select_frames(evidence, budget=2, method="tspo", **options)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("bad.safetensors", "can't be read as safetensors .*; save or download it again"),
+        ("none.pt", "there is no checkpoint"),
+    ],
+)
+def test_missing_or_damaged_file_is_an_error(tmp_path, name, message):
+    (tmp_path / "bad.safetensors").write_bytes(b"no weights")
+    with pytest.raises(fs.InputError, match=message):
+        temporal.load(tmp_path / name)
