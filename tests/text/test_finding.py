@@ -28,19 +28,65 @@ def video(silent, tmp_path):
     return shutil.copy(silent, tmp_path / "video.mp4")
 
 
-def test_named_file_takes_precedence(video, tmp_path):
-    (tmp_path / "video.srt").write_text(srt("beside"))
-    (tmp_path / "other.srt").write_text(srt("named"))
-    found = search_events(video, subtitles=tmp_path / "other.srt", store=tmp_path / "store")
-    assert [event.text for event in found.events] == ["named"]
-    assert found.sources[0].name.endswith("other.srt")
+def put(folder, files):
+    for name, text in files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text if "\n" in text else srt(text), encoding="utf-8")
 
 
-def test_unreadable_sidecar_is_skipped_with_a_warning(video, tmp_path):
-    (tmp_path / "video.srt").write_text("nothing of the kind")
+ENGLISH = {"video.en.srt": "english", "video.de.srt": "deutsch"}
+FRENCH = "WEBVTT\nLanguage: fr\n\n00:01.000 --> 00:02.000\nbonjour\n"
+OTHERS = "video.de.srt (de), french.srt (fr), Subs/ja.srt (ja); choose with --subtitles or --set language=CODE"
+STATED = "video.srt does not state its language; it is taken for 'ja'"
+# Files, settings: the texts found, and every warning.
+CHOICES = {
+    "a named file": ({"video.srt": "beside", "other.srt": "named"}, {"subtitles": "other.srt"}, ["named"], []),
+    "none": ({"video.srt": "beside"}, {"subtitles": "none"}, [], []),
+    "an unreadable file is skipped": ({"video.srt": "nothing of\nthe kind"}, {}, [], ["video.srt is not a"]),
+    "one of several": (
+        ENGLISH | {"french.srt": "français", "Subs/ja.srt": "日本語"}, {}, ["english"],
+        [f"video.en.srt (en) was used; also found: {OTHERS}"],
+    ),
+    "one in the language": (ENGLISH | {"video.srt": "unstated"}, {"language": "de"}, ["deutsch"], []),
+    "one in the language's script": ({"video.srt": "どこへ行くの"}, {"language": "ja"}, ["どこへ行くの"], [STATED]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CHOICES)
+def test_file_is_chosen_by_name_and_language(video, tmp_path, case):
+    files, settings, texts, warnings = CHOICES[case]
+    put(tmp_path, files)
+    if settings.get("subtitles", "none") != "none":
+        settings = {"subtitles": tmp_path / settings["subtitles"]}
+    found = search_events(video, recognise_speech=False, store=tmp_path / "store", **settings)
+    assert [event.text for event in found.events] == texts
+    assert len(found.warnings) == len(warnings)
+    assert all(part in warning for part, warning in zip(warnings, found.warnings, strict=True)), found.warnings
+
+
+@pytest.mark.parametrize(
+    ("files", "named", "message"),
+    [
+        (
+            ENGLISH | {"video.srt": "unstated", "subtitles.vtt": FRENCH}, None,
+            r"video.mp4 has no text in 'ja', only video.srt \(another script\), subtitles.vtt \(fr\), "
+            r"video.en.srt \(en\), video.de.srt \(de\); choose",
+        ),
+        ({"a.vtt": FRENCH}, "a.vtt", r"a\.vtt has no text in 'ja'; it states fr"),
+    ],
+)  # fmt: skip
+def test_language_that_is_not_there_is_an_error_that_lists_what_is(video, tmp_path, files, named, message):
+    put(tmp_path, files)
+    with pytest.raises(fs.InputError, match=message):
+        search_events(video, subtitles=tmp_path / named if named else "auto", language="ja", store=tmp_path / "store")
+
+
+def test_language_file_beside_several_videos_is_noted_but_not_used(video, tmp_path):
+    shutil.copy(video, tmp_path / "other.mp4")
+    put(tmp_path, {"english.srt": "hello"})
     found = search_events(video, recognise_speech=False, store=tmp_path / "store")
     assert found.events == ()
-    assert any("skipped" in warning and "video.srt" in warning for warning in found.warnings)
+    assert any(note.startswith("english.srt: not used, since there are several videos") for note in found.notes)
 
 
 def test_notes_list_the_sources_tried_whatever_the_language(video, tmp_path):
@@ -48,11 +94,6 @@ def test_notes_list_the_sources_tried_whatever_the_language(video, tmp_path):
     assert found.events == ()
     expected = ("no subtitle file beside", "no embedded text track", "no audio", "screen_text=true")
     assert all(part in " ".join(found.notes) for part in expected)
-
-
-def test_none_ignores_subtitles(video, tmp_path):
-    (tmp_path / "video.srt").write_text(srt("beside"))
-    assert search_events(video, subtitles="none", recognise_speech=False, store=tmp_path / "store").events == ()
 
 
 def test_span_is_the_share_between_first_and_last_event(video, tmp_path):
@@ -110,59 +151,8 @@ def test_events_can_be_scored_by_a_sentence_encoder(silent, tmp_path):
     assert first["text_relevance"] > second["text_relevance"] + 0.1
 
 
-def put(folder, **texts):
-    for name, text in texts.items():
-        path = folder / name.replace("__", "/").replace("_", ".")
-        path.parent.mkdir(exist_ok=True)
-        path.write_text(srt(text), encoding="utf-8")
-
-
-def test_choice_among_several_files_names_the_others(video, tmp_path):
-    put(tmp_path, video_en_srt="english", video_de_srt="deutsch", french_srt="français", Subs__ja_srt="日本語")
-    found = search_events(video, store=tmp_path / "store")
-    assert [event.text for event in found.events] == ["english"]
-    (warning,) = found.warnings
-    assert warning.startswith("video.en.srt (en) was used; also found: video.de.srt (de), french.srt (fr), ")
-    assert warning.endswith("; choose with --subtitles or --set language=CODE")
-
-
-def test_requested_language_is_no_choice_to_warn_of(video, tmp_path):
-    put(tmp_path, video_en_srt="english", video_de_srt="deutsch", video_srt="unstated")
-    found = search_events(video, language="de", store=tmp_path / "store")
-    assert ([event.text for event in found.events], found.warnings) == (["deutsch"], ())
-
-
-def test_language_that_is_not_there_is_an_error_that_lists_what_is(video, tmp_path):
-    put(tmp_path, video_en_srt="english", video_de_srt="deutsch", video_srt="unstated")
-    (tmp_path / "subtitles.vtt").write_text("WEBVTT\nLanguage: fr\n\n00:01.000 --> 00:02.000\nbonjour\n")
-    expected = r"video.mp4 has no text in 'ja', only video.srt \(another script\), subtitles.vtt \(fr\), "
-    with pytest.raises(fs.InputError, match=expected + r"video.en.srt \(en\), video.de.srt \(de\); choose"):
-        search_events(video, language="ja", store=tmp_path / "store")
-
-
-def test_file_without_a_language_is_used_if_its_script_fits(video, tmp_path):
-    put(tmp_path, video_srt="どこへ行くの")
-    found = search_events(video, language="ja", store=tmp_path / "store")
-    assert [event.text for event in found.events] == ["どこへ行くの"]
-    assert found.warnings == ("video.srt does not state its language; it is taken for 'ja'",)
-
-
-def test_named_file_that_states_other_languages_is_an_error(video, tmp_path):
-    (tmp_path / "a.vtt").write_text("WEBVTT\nLanguage: fr\n\n00:01.000 --> 00:02.000\nbonjour\n")
-    with pytest.raises(fs.InputError, match=r"a\.vtt has no text in 'ja'; it states fr"):
-        search_events(video, subtitles=tmp_path / "a.vtt", language="ja", store=tmp_path / "store")
-
-
-def test_language_file_beside_several_videos_is_noted_but_not_used(video, tmp_path):
-    shutil.copy(video, tmp_path / "other.mp4")
-    put(tmp_path, english_srt="hello")
-    found = search_events(video, recognise_speech=False, store=tmp_path / "store")
-    assert found.events == ()
-    assert any(note.startswith("english.srt: not used, since there are several videos") for note in found.notes)
-
-
 def test_speech_replaces_subtitles_in_other_languages_only_with_an_engine_that_supports_it(video, tmp_path, speak):
-    put(tmp_path, video_en_srt="english")
+    put(tmp_path, {"video.en.srt": "english"})
     speak("moonshine", "音声")
     with pytest.raises(fs.InputError, match=r"only video\.en\.srt"):
         search_events(video, language="ja", store=tmp_path / "store")

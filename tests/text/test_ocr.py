@@ -51,21 +51,8 @@ def test_changed_line_in_an_otherwise_unchanged_frame_is_read():
     assert triples(events) == [(0, 2, "Two minutes left"), (3, 3, "Speed up please")]
 
 
-@pytest.mark.slow
-def test_permanent_logo_is_dropped():
-    logo = (360, 8, "ACME TV")
-    frames = [draw_frame(logo, shade=20 + 25 * k) for k in range(6)]
-    frames[2] = draw_frame(logo, (None, 230, "There she is"), shade=90)
-    assert [event.text for event in read_all(frames)] == ["There she is"]
-
-
 def test_the_only_slide_of_a_still_video_is_an_event():
     assert [event.text for event in read_all([draw_frame((20, 8, "Lecture three"))] * 8)] == ["Lecture three"]
-
-
-def test_frames_without_text_give_no_events():
-    noise = np.random.default_rng(0).integers(0, 255, (HEIGHT, WIDTH, 3), dtype=np.uint8)
-    assert read_all([draw_frame(), noise]) == []
 
 
 def test_models_come_from_the_wheel_without_a_download(monkeypatch):
@@ -73,7 +60,9 @@ def test_models_come_from_the_wheel_without_a_download(monkeypatch):
         raise AssertionError("a connection was opened")
 
     monkeypatch.setattr("socket.socket.connect", refuse)
-    assert [event.text for event in read_all([subtitle("This is Celia")])] == ["This is Celia"]
+    noise = np.random.default_rng(0).integers(0, 255, (HEIGHT, WIDTH, 3), dtype=np.uint8)
+    frames = [draw_frame(), noise, subtitle("This is Celia")]
+    assert [event.text for event in read_all(frames)] == ["This is Celia"]
 
 
 def test_progress_ends_at_the_last_frame():
@@ -86,50 +75,32 @@ def line(text, *, confidence=0.9, box=(0.3, 0.85, 0.7, 0.92)):
     return ScreenLine(text, confidence, *box)
 
 
-@pytest.fixture
-def scripted(monkeypatch):
-    """Scripted readings, for what drawn frames can't show: errors of the OCR."""
-
-    def use(*readings):
-        remaining = iter(readings)
-        monkeypatch.setattr(ocr, "load_ocr", lambda: lambda frame: next(remaining))
-        return read_all([draw_frame(shade=20 + 20 * k) for k in range(len(readings))])
-
-    return use
-
-
-def test_small_differences_merge_into_the_most_confident_reading(scripted):
-    events = scripted(
-        [line("Be tander to her", confidence=0.8)], [line("Be tender to her")], [line("Be tender to hen")]
-    )
-    assert triples(events) == [(0, 2, "Be tender to her")]
-
-
-def test_text_missed_once_is_one_event(scripted):
-    assert triples(scripted([line("I love you")], [], [line("I love you")])) == [(0, 2, "I love you")]
+EDGE = (0.02, 0.02, 0.3, 0.08)
+LOGO = [line("ACME TV NEWS", box=EDGE)]
+LOVE = [line("I love you")]
+# What is read in each frame: the events.
+READINGS = {
+    "small differences merge into the most confident reading": (
+        [[line("Be tander to her", confidence=0.8)], [line("Be tender to her")], [line("Be tender to hen")]],
+        [(0, 2, "Be tender to her")],
+    ),
+    "a text missed once is one event": ([LOVE, [], LOVE], [(0, 2, "I love you")]),
+    "the same much later is a new one": ([LOVE, [], [], [], LOVE], [(0, 0, "I love you"), (4, 4, "I love you")]),
+    "a running clock at the edge is a logo": ([[line(f"REC 00:1{k}:{k}{k}", box=EDGE)] for k in range(6)], []),
+    "a partly read logo is dropped": ([*[LOGO] * 4, [line("ACM", box=(0.02, 0.02, 0.1, 0.08))], *[LOGO] * 5], []),
+    "permanent text in the middle is kept": (
+        [[line("The theory of everything", box=(0.2, 0.45, 0.8, 0.55))]] * 10,
+        [(0, 9, "The theory of everything")],
+    ),
+}
 
 
-def test_the_same_text_much_later_is_a_new_event(scripted):
-    again = [line("I love you")]
-    assert triples(scripted(again, [], [], [], again)) == [(0, 0, "I love you"), (4, 4, "I love you")]
-
-
-def test_running_clock_at_the_edge_is_a_logo(scripted):
-    def clock(k):
-        return ScreenLine(f"REC 00:1{k}:{k}{k}", 0.95, 0.02, 0.02, 0.3, 0.08)
-
-    assert scripted(*([clock(k)] for k in range(6))) == []
-
-
-def test_partly_read_logo_is_dropped_with_the_logo(scripted):
-    logo = [line("ACME TV NEWS", box=(0.02, 0.02, 0.3, 0.08))]
-    partly = [line("ACM", box=(0.02, 0.02, 0.1, 0.08))]
-    assert scripted(*[logo] * 4, partly, *[logo] * 5) == []
-
-
-def test_permanent_text_in_the_middle_is_kept(scripted):
-    title = [line("The theory of everything", box=(0.2, 0.45, 0.8, 0.55))]
-    assert triples(scripted(*[title] * 10)) == [(0, 9, "The theory of everything")]
+@pytest.mark.parametrize("case", READINGS)
+def test_readings_with_errors_become_events(case, monkeypatch):
+    readings, expected = READINGS[case]
+    remaining = iter(readings)
+    monkeypatch.setattr(ocr, "load_ocr", lambda: lambda frame: next(remaining))
+    assert triples(read_all([draw_frame(shade=20 + 20 * k) for k in range(len(readings))])) == expected
 
 
 def test_only_boxes_side_by_side_are_one_line():

@@ -22,10 +22,7 @@ def test_options_inside_the_text_are_parsed(asked):
 )
 def test_text_without_option_letters_is_the_question(text):
     assert Question(text) == Question(text, ())
-
-
-def test_given_options_leave_the_text_unchanged():
-    assert Question("Which? A) x B) y", ["one", "two"]) == Question("Which? A) x B) y", ("one", "two"))
+    assert Question("Which? A) x B) y", ["one", "two"]).text == "Which? A) x B) y"  # with options of their own
 
 
 def _read(tmp_path, name, text):
@@ -46,11 +43,6 @@ def test_json_holds_texts_or_objects_with_benchmark_keys(tmp_path):
     assert lettered.question.options == ("1", "2")
 
 
-def test_jsonl_skips_blank_lines(tmp_path):
-    rows = _read(tmp_path, "q.jsonl", '"One?"\n\n{"question": "Two?"}\n')
-    assert [row.question.text for row in rows] == ["One?", "Two?"]
-
-
 @pytest.mark.parametrize(
     ("name", "text"),
     [
@@ -65,8 +57,15 @@ def test_csv_has_options_in_one_cell_or_in_columns(tmp_path, name, text):
     assert row.question == Question("Which, then?", ("this", "that"))
 
 
-def test_text_file_has_one_question_per_line_and_comments(tmp_path):
-    rows = _read(tmp_path, "q.txt", "\ufeff# mine\nWhy?\n\nWhich? A) x B) y\n")
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("q.txt", "\ufeff# mine\nWhy?\n\nWhich? A) x B) y\n"),
+        ("q.jsonl", '"Why?"\n\n{"question": "Which? A) x B) y"}\n'),
+    ],
+)
+def test_lines_are_questions_but_for_blank_ones_and_comments(tmp_path, name, text):
+    rows = _read(tmp_path, name, text)
     assert [row.question for row in rows] == [Question("Why?"), Question("Which?", ("x", "y"))]
 
 
@@ -82,16 +81,11 @@ def test_text_file_has_one_question_per_line_and_comments(tmp_path):
         ("q.jsonl", '"a"\nnonsense', "line 2"),
         ("q.csv", "name,age\nx,1\n", "row 1 has no question; expected a text under the key question"),
         ("q.txt", "# nothing\n", "contains no question"),
+        ("q.json", b"\xff\xfe\x00\x81", "UTF-8"),
+        ("nowhere.json", b"", "nowhere"),
     ],
 )
 def test_bad_file_is_reported_with_the_location(tmp_path, name, text, message):
+    (tmp_path / "q.json").write_bytes(text if isinstance(text, bytes) else b"")
     with pytest.raises(InputError, match=message):
-        _read(tmp_path, name, text)
-
-
-def test_missing_and_binary_files_are_reported(tmp_path):
-    with pytest.raises(InputError, match="nowhere"):
-        read_questions(tmp_path / "nowhere.json")
-    (tmp_path / "q.json").write_bytes(b"\xff\xfe\x00\x81")
-    with pytest.raises(InputError, match="UTF-8"):
-        read_questions(tmp_path / "q.json")
+        read_questions(tmp_path / name) if isinstance(text, bytes) else _read(tmp_path, name, text)

@@ -43,30 +43,72 @@ def test_damaged_lines_of_json_lines_are_counted(tmp_path):
     assert report.repairs == {"unreadable dropped": 1}
 
 
-def test_end_that_is_not_a_number_lasts_until_the_next_cue(tmp_path):
-    data = '[{"timestamp": [1.0, NaN], "text": "a"}, {"timestamp": [4.0, null], "text": "b"}]'
-    assert triples(read_events(put(tmp_path, data))) == [(1.0, 4.0, "a"), (4.0, 6.0, "b")]
-
-
-def test_json3_segments_are_joined_and_end_at_the_next_line(tmp_path):
-    events = [
-        {"tStartMs": 0, "dDurationMs": 9000, "id": 1, "wpWinPosId": 1},
-        {"tStartMs": 1000, "dDurationMs": 4000, "segs": [{"utf8": "hello"}, {"utf8": " all", "tOffsetMs": 5}]},
-        {"tStartMs": 2990, "dDurationMs": 2000, "wWinId": 1, "aAppend": 1, "segs": [{"utf8": "\n"}]},
-        {"tStartMs": 3000, "dDurationMs": 4000, "wWinId": 1, "segs": [{"utf8": "welcome"}]},
-    ]
-    parsed, report = read_report(put(tmp_path, json.dumps({"wireMagic": "pb3", "events": events})))
-    assert triples(parsed) == [(1.0, 3.0, "hello all"), (3.0, 7.0, "welcome")]
-    assert report.repairs == {}
-
-
-def test_srv3_words_are_joined_and_times_are_milliseconds(tmp_path):
-    text = (
+JSON3 = [
+    {"tStartMs": 0, "dDurationMs": 9000, "id": 1, "wpWinPosId": 1},
+    {"tStartMs": 1000, "dDurationMs": 4000, "segs": [{"utf8": "hello"}, {"utf8": " all", "tOffsetMs": 5}]},
+    {"tStartMs": 2990, "dDurationMs": 2000, "wWinId": 1, "aAppend": 1, "segs": [{"utf8": "\n"}]},
+    {"tStartMs": 3000, "dDurationMs": 4000, "wWinId": 1, "segs": [{"utf8": "welcome"}]},
+]
+TIMES_OF_SUBRIP = (
+    "0:0:1.000->0:0:2.5",
+    "00:00:01:000 --> 00:00:02:500  X1:117 X2:619",
+    "00:00:01, 000 -- > 00:00:02, 500",
+    "  00:01,000-->00:02,500",
+)
+SETTINGS_OF_WEBVTT = ("line:40%", "align:start position:0%", "\tline:0", "?!", "X1:100 X2:200")
+PARAGRAPH = '<tt><body><div><p begin="1s" end="2s">{}</p></div></body></tt>'
+# A rule of a format: a file, and its events.
+RULES = {
+    "an end that is no number is the next start": (
+        '[{"timestamp": [1.0, NaN], "text": "a"}, {"timestamp": [4.0, null], "text": "b"}]',
+        [(1.0, 4.0, "a"), (4.0, 6.0, "b")],
+    ),
+    "segments of JSON3 are joined and end at the next line": (
+        json.dumps({"wireMagic": "pb3", "events": JSON3}), [(1.0, 3.0, "hello all"), (3.0, 7.0, "welcome")],
+    ),
+    "words of srv3 are joined and its times are milliseconds": (
         YOUTUBE_HEAD + '<timedtext format="3"><head><ws id="0"/></head><body>'
         '<p t="1000" d="4000" w="1"><s>hello</s><s t="300"> all</s></p><p t="2990" d="2000" w="1" a="1">\n</p>'
-        '<p t="3000" d="4000" w="1">wel&amp;#39;come</p></body></timedtext>'
-    )
-    assert triples(read_events(put(tmp_path, text))) == [(1.0, 3.0, "hello all"), (3.0, 7.0, "wel'come")]
+        '<p t="3000" d="4000" w="1">wel&amp;#39;come</p></body></timedtext>',
+        [(1.0, 3.0, "hello all"), (3.0, 7.0, "wel'come")],
+    ),
+    "times of TTML are nested and sequential": (
+        '<tt><body begin="1.0s"><div begin="0.5s" end="2.0s"><p>all of it</p><p begin="0.1s">open</p></div>'
+        '<div timeContainer="seq" begin="2s"><p dur="0.2s">one</p><p begin="0.1s" dur="0.2s">two</p></div></body></tt>',
+        [(1.5, 3.0, "all of it"), (1.6, 3.0, "open"), (3.0, 3.2, "one"), (3.3, 3.5, "two")],
+    ),
+    "spans of TTML are cues only in a paragraph without time": (
+        '<tt><body dur="60s"><div><p><span begin="1s" end="2s">one</span><br/><span begin="2s" end="3s">two</span></p>'
+        '<p begin="4s" end="6s"><span begin="0s">ka</span><span begin="1s">raoke</span></p></div></body></tt>',
+        [(1.0, 2.0, "one"), (2.0, 3.0, "two"), (4.0, 6.0, "karaoke")],
+    ),
+    "metadata is no text": (PARAGRAPH.format("<ttm:desc>a door</ttm:desc>Hi"), [(1.0, 2.0, "Hi")]),
+    "entities of HTML and bare ampersands are read in XML": (
+        PARAGRAPH.format("caf&eacute;&nbsp;R&D &lt;b> A&B;"), [(1.0, 2.0, "café R&D A&B;")],
+    ),
+    "a block of SAMI lasts until the next": (
+        "<sami><body><sync start=1000>one<sync start='2000'>two</body></sami>", [(1.0, 2.0, "one"), (2.0, 9.0, "two")],
+    ),
+    "a first cue of MicroDVD that is no frame rate is text": (
+        "{1}{1}1e9\n{24}{48}One\n", [(0.042, 0.042, "1e9"), (1.001, 2.002, "One")],
+    ),
+    "voices of WebVTT become speakers and tags are removed": (
+        "WEBVTT\n\nSTYLE\n::cue { color: red }\n\nNOTE a remark\nover two lines\n\n00:01.000 --> 00:02.000\n"
+        "<v.loud Roger Bing>We <c.yellow>are</c> in <00:01.500>New York\n<v Roger Bing>now</v>\n\n"
+        "00:02.000 --> 00:03.000\n<v Ann><i>Really</i>? &lt;i&gt;\n",
+        [(1.0, 2.0, "Roger Bing: We are in New York now"), (2.0, 3.0, "Ann: Really? <i>")],
+    ),
+}  # fmt: skip
+HI = [(1.0, 2.5, "Hi")]
+RULES |= {times: (f"1\n{times}\nHi\n", HI) for times in TIMES_OF_SUBRIP}
+RULES |= {given: (f"WEBVTT\n\n00:01.000-->00:02.500{given}\nHi\n", HI) for given in SETTINGS_OF_WEBVTT}
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_rule_of_a_format(tmp_path, rule):
+    content, expected = RULES[rule]
+    duration_s = 9.0 if "SAMI" in rule else None
+    assert triples(read_events(put(tmp_path, content), duration_s=duration_s)) == expected
 
 
 NTSC = 'ttp:frameRate="30" ttp:frameRateMultiplier="1000 1001" ttp:timeBase="smpte"'
@@ -90,39 +132,6 @@ def test_ttml_times_follow_the_time_base(tmp_path):
         assert read_events(put(tmp_path, text))[0].start_s == pytest.approx(seconds, abs=1e-3), (attributes, begin)
 
 
-def test_ttml_times_are_nested_and_sequential(tmp_path):
-    text = (
-        '<tt><body begin="10s"><div begin="5s" end="20s"><p>all of it</p><p begin="1s">open</p></div>'
-        '<div timeContainer="seq" begin="20s"><p dur="2s">one</p><p begin="1s" dur="2s">two</p></div></body></tt>'
-    )
-    assert triples(read_events(put(tmp_path, text))) == [
-        (15.0, 30.0, "all of it"),
-        (16.0, 30.0, "open"),
-        (30.0, 32.0, "one"),
-        (33.0, 35.0, "two"),
-    ]
-
-
-def test_ttml_spans_are_cues_only_in_a_paragraph_without_time(tmp_path):
-    text = (
-        '<tt><body dur="60s"><div><p><span begin="1s" end="2s">one</span><br/><span begin="2s" end="3s">two</span></p>'
-        '<p begin="4s" end="6s"><span begin="0s">ka</span><span begin="1s">raoke</span></p></div></body></tt>'
-    )
-    assert triples(read_events(put(tmp_path, text))) == [(1.0, 2.0, "one"), (2.0, 3.0, "two"), (4.0, 6.0, "karaoke")]
-
-
-@pytest.mark.parametrize(
-    ("xml", "text"),
-    [
-        ("<ttm:desc>a door</ttm:desc>Hi", "Hi"),  # metadata
-        ("caf&eacute;&nbsp;R&D &lt;b> A&B;", "café R&D A&B;"),  # entities of HTML, bare ampersands
-    ],
-)
-def test_metadata_is_ignored_and_ampersands_are_repaired_in_xml(tmp_path, xml, text):
-    content = f'<tt><body><div><p begin="1s" end="2s">{xml}</p></div></body></tt>'
-    assert triples(read_events(put(tmp_path, content))) == [(1.0, 2.0, text)]
-
-
 @pytest.mark.parametrize(("language", "texts"), [(None, ["Annyeong"]), ("en-GB", ["Hello"]), ("fr", ["Annyeong"])])
 def test_one_language_is_read_from_a_file_with_two(tmp_path, language, texts):
     text = (
@@ -134,40 +143,10 @@ def test_one_language_is_read_from_a_file_with_two(tmp_path, language, texts):
     assert report.repairs["other languages left out"] == 1
 
 
-def test_sami_block_lasts_until_the_next(tmp_path):
-    text = "<sami><body><sync start=1000>one<sync start='2000'>two</body></sami>"
-    assert triples(read_events(put(tmp_path, text), duration_s=9)) == [(1.0, 2.0, "one"), (2.0, 9.0, "two")]
-
-
 def test_microdvd_without_a_frame_rate_assumes_and_reports_one(tmp_path):
     events, report = read_report(put(tmp_path, "{24}{48}One\n{72}{}Two\n", "film.sub"))
     assert triples(events) == [(1.001, 2.002, "One"), (3.003, 5.003, "Two")]
     assert report.repairs == {"frame rate assumed": 1, "open ends closed": 1}
-
-
-def test_first_cue_of_microdvd_that_is_not_a_frame_rate_is_text(tmp_path):
-    for text in ("1e9", "Hello"):
-        assert read_events(put(tmp_path, f"{{1}}{{1}}{text}\n{{24}}{{48}}One\n", "film.sub"))[0].text == text
-
-
-def test_webvtt_voices_become_speakers_and_tags_are_removed(tmp_path):
-    text = (
-        "WEBVTT\n\nSTYLE\n::cue { color: red }\n\nNOTE a remark\nover two lines\n\n"
-        "00:01.000 --> 00:02.000\n<v.loud Roger Bing>We <c.yellow>are</c> in <00:01.500>New York\n<v Roger Bing>now</v>"
-        "\n\n00:02.000 --> 00:03.000\n<v Ann><i>Really</i>? &lt;i&gt;\n"
-    )
-    lines = ["Roger Bing: We are in New York now", "Ann: Really? <i>"]
-    assert [e.text for e in read_events(put(tmp_path, text))] == lines
-
-
-def test_nonstandard_subrip_times_are_parsed(tmp_path):
-    for times in (
-        "0:0:1.000->0:0:2.5",
-        "00:00:01:000 --> 00:00:02:500  X1:117 X2:619",
-        "00:00:01, 000 -- > 00:00:02, 500",
-        "  00:01,000-->00:02,500",
-    ):
-        assert triples(read_events(put(tmp_path, f"1\n{times}\nHi\n"))) == [(1.0, 2.5, "Hi")], times
 
 
 def test_subrip_with_missing_and_extra_empty_lines_is_parsed(tmp_path):
@@ -204,12 +183,6 @@ def test_file_written_by_pysubs2_is_read_back_unchanged(tmp_path_factory, kind, 
     path = tmp_path_factory.getbasetemp() / f"round.{kind}"
     subs.save(str(path), encoding="utf-8")
     assert triples(read_events(path)) == [(round(a, 3), round(b, 3), t) for a, b, t in cues]
-
-
-def test_settings_may_follow_the_times_without_a_space(tmp_path):
-    for cue_settings in ("line:40%", "align:start position:0%", "\tline:0", "?!", "X1:100 X2:200"):
-        text = f"WEBVTT\n\n00:01.000-->00:02.500{cue_settings}\nHello there, you\n"
-        assert triples(read_events(put(tmp_path, text, "a.vtt"))) == [TWO[0]], cue_settings
 
 
 def test_languages_that_a_file_states_are_reported(tmp_path):
