@@ -78,3 +78,10 @@ def test_fingerprint_changes_with_a_constant(encoder, monkeypatch):
 )
 def test_input_size_keeps_the_aspect_ratio_in_tiles(size, wanted):
     assert offline.prepared_size(*size) == wanted
+
+
+def test_only_the_most_likely_classes_count():
+    vectors = np.eye(4)
+    mean = offline.mean_class_vector(np.array([[3.0, 1.0, 2.0, 0.0]]), vectors, most=2, temperature=1.0)
+    odds = np.exp([3.0, 2.0])
+    np.testing.assert_allclose(mean[0], [odds[0] / odds.sum(), 0, odds[1] / odds.sum(), 0])
