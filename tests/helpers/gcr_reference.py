@@ -5,20 +5,19 @@ Two numbers within TIE_TOLERANCE are a tie, and a tie goes to the earlier one; n
 
 import math
 from itertools import pairwise
-from typing import Any
+
+import numpy as np
 
 TIE_TOLERANCE = 2.0**-40
+DEFAULTS = {
+    "alpha_ground": 0.25, "alpha_visual": 0.125, "alpha_refine": 0.125, "gate": 0.1, "mmr_weight": 0.5, "top_mean": 2,
+    "visual_gap_s": 0.0, "without": "",
+}  # fmt: skip
 
 
-def dot(a, b):
-    return math.fsum(x * y for x, y in zip(a, b, strict=True))
-
-
-def unit(v):
-    peak = max(abs(x) for x in v)
-    scaled = [x / peak for x in v]
-    length = math.sqrt(dot(scaled, scaled))
-    return [x / length for x in scaled]
+def unit(rows):
+    rows = np.asarray(rows, dtype=float)
+    return rows / np.linalg.norm(rows, axis=-1, keepdims=True)
 
 
 def above(a, b):
@@ -49,35 +48,26 @@ def min_max(values):
 
 
 def top_mean(values, count):
-    best = sorted(values, reverse=True)[:count]
-    return sum(best) / len(best)
+    return np.mean(sorted(values, reverse=True)[:count])
 
 
 def rounded(share, budget):
     return math.floor(share * budget + 0.5 + 1e-9)
 
 
+def frames_of(times, start, end):
+    """The frames inside an event, or the one nearest to its middle."""
+    inside = [i for i, time in enumerate(times) if start <= time <= end]
+    return inside or [min(range(len(times)), key=lambda i: (abs(times[i] - (start + end) / 2), i))]
+
+
 class Reference:
     def __init__(self, times, duration, frames, query, events, event_vectors, demand, budget, **options):
-        self.options: dict[str, Any] = {
-            "alpha_ground": 0.25,
-            "alpha_visual": 0.125,
-            "alpha_refine": 0.125,
-            "gate": 0.1,
-            "mmr_weight": 0.5,
-            "top_mean": 2,
-            "visual_gap_s": 0.0,
-            "without": "",
-        } | options
-        self.times, self.duration = times, duration
-        self.frames = [unit(f) for f in frames]
-        query = unit(query)
-        self.n, self.budget = len(frames), budget
-        self.s = [dot(f, query) for f in self.frames]
-        self.events = events
-        self.r_text = [dot(unit(v), query) for v in event_vectors]
-        self.demand = demand
-        self.kappa = [[dot(a, b) for b in self.frames] for a in self.frames]
+        self.options = DEFAULTS | options
+        self.times, self.duration, self.events, self.demand = times, duration, events, demand
+        self.n, self.budget, self.size = len(frames), budget, min(budget, len(frames))
+        self.frames, query = unit(frames), unit(query)
+        self.s, self.kappa, self.r_text = self.frames @ query, self.frames @ self.frames.T, unit(event_vectors) @ query
         self.swaps = []
         self.ground()
         if self.options["without"] == "cover":
@@ -89,122 +79,93 @@ class Reference:
         if self.n > budget and self.options["without"] != "refine":
             self.refine()
 
-    def candidates(self, event):
-        start, end = event
-        inside = [i for i in range(self.n) if start <= self.times[i] <= end]
-        middle = (start + end) / 2
-        return inside or [min(range(self.n), key=lambda i: abs(self.times[i] - middle))]
-
     def ground(self):
-        share = self.options["alpha_ground"]
-        size = min(rounded(share, self.budget), self.budget, self.n)
+        quota = min(rounded(self.options["alpha_ground"], self.budget), self.size)
         self.anchors: dict[int, int] = {}  # frame → event
         if not self.events or self.options["without"] == "ground":
             return
-        sets = [self.candidates(e) for e in self.events]
-        text = min_max(self.r_text)
-        visual = min_max([top_mean([self.s[i] for i in f], self.options["top_mean"]) for f in sets])
+        sets = [frames_of(self.times, *event) for event in self.events]
+        visual = min_max([top_mean(self.s[inside], self.options["top_mean"]) for inside in sets])
+        text = min_max(self.r_text.tolist())
         score = [(1 - self.demand) * t + self.demand * v for t, v in zip(text, visual, strict=True)]
         by_start = sorted(range(len(self.events)), key=lambda e: self.events[e][0])
         for e in ranked(by_start, lambda e: score[e]):
-            if len(self.anchors) == size:
-                break
             free = [i for i in sets[e] if i not in self.anchors]
-            if free:
+            if free and len(self.anchors) < quota:
                 self.anchors[first_best(free, lambda i: self.s[i])] = e
 
     def cover(self):
-        size = min(self.budget, self.n)
-        most = min(rounded(self.options["alpha_visual"], self.budget), size - len(self.anchors))
+        most = min(rounded(self.options["alpha_visual"], self.budget), self.size - len(self.anchors))
         self.visual: list[int] = []
+        gap, weight = self.options["visual_gap_s"], self.options["mmr_weight"]
         for i in ranked(range(self.n), lambda i: self.s[i]):
-            gap = self.options["visual_gap_s"]
             apart = all(abs(self.times[i] - self.times[j]) >= gap - TIE_TOLERANCE for j in self.visual)
             if len(self.visual) < most and i not in self.anchors and apart:
                 self.visual.append(i)
-        chosen = [*self.anchors, *self.visual]
-        weight = self.options["mmr_weight"]
-        self.context = []
-        while len(chosen) < size:
-            pick = first_best(
-                [i for i in range(self.n) if i not in chosen],
-                lambda i: (
-                    weight * self.s[i] - (1 - weight) * (max(self.kappa[i][z] for z in chosen) if chosen else 0.0)
-                ),
-            )
-            chosen.append(pick)
-            self.context.append(pick)
+        chosen, self.context = [*self.anchors, *self.visual], []
+        while len(chosen) < self.size:
+            closest = self.kappa[:, chosen].max(axis=1) if chosen else np.zeros(self.n)
+            value = weight * self.s - (1 - weight) * closest
+            chosen.append(first_best([i for i in range(self.n) if i not in chosen], value.__getitem__))
+            self.context.append(chosen[-1])
         self.initial = sorted(chosen)
 
     def fill_without_cover(self):
-        size = min(self.budget, self.n)
         self.roles = dict.fromkeys(self.anchors, "ground")
         if self.n > self.budget:
             self.initial = sorted(self.anchors)
             regions = self.regions()
-            rows = [self.region_row(g) for g in regions]
-            scaled = list(zip(*(min_max([r[d] for r in rows]) for d in range(3)), strict=True))
-            for g in ranked(range(len(regions)), lambda g: sum(scaled[g]) / 3):
-                if len(self.roles) < size:
+            value = np.sum(self.scaled([self.region_row(g) for g in regions]), axis=1)
+            for g in ranked(range(len(regions)), value.__getitem__):
+                if len(self.roles) < self.size:
                     self.roles[self.middle(regions[g])] = "refined"
         free = [i for i in range(self.n) if i not in self.roles]
-        left = size - len(self.roles)
+        left = self.size - len(self.roles)
         # The middle of each of `left` equal bins of what is free.
         self.roles |= {free[(2 * k + 1) * len(free) // (2 * left)]: "context" for k in range(left)}
 
     def region_row(self, g):
-        closest = max((self.kappa[f][z] for f in g for z in self.initial), default=0.0)
-        change = [1 - self.kappa[a][b] for a, b in pairwise(g)]
-        rel = top_mean([self.s[f] for f in g], self.options["top_mean"])
-        return rel, 1 - closest, sum(change) / len(change) if change else 0.0
+        closest = self.kappa[np.ix_(g, self.initial)].max(initial=-1.0) if self.initial else 0.0
+        change = [1 - self.kappa[a, b] for a, b in pairwise(g)]
+        return top_mean(self.s[g], self.options["top_mean"]), 1 - closest, np.mean(change) if change else 0.0
+
+    def context_row(self, c):
+        closest = max((self.kappa[c, z] for z in self.initial if z != c), default=0.0)
+        return self.s[c], 1 - closest, np.mean([1 - self.kappa[c, i] for i in (c - 1, c + 1) if 0 <= i < self.n])
+
+    @staticmethod
+    def scaled(rows):
+        return np.array([min_max(column) for column in zip(*rows, strict=True)]).T
 
     def regions(self):
-        runs, run = [], []
-        for i in range(self.n + 1):
-            if i < self.n and i not in self.initial:
-                run.append(i)
-            elif run:
-                runs.append(run)
-                run = []
-        return runs
+        edges = [-1, *self.initial, self.n]
+        return [list(range(a + 1, b)) for a, b in pairwise(edges) if b - a > 1]
 
     def refine(self):
-        regions = self.regions()
-        largest = 0.0
-        for g in regions:
-            left = self.times[g[0] - 1] if g[0] > 0 else 0.0
-            right = self.times[g[-1] + 1] if g[-1] + 1 < self.n else self.duration
-            largest = max(largest, right - left)
+        times = [0.0, *self.times, self.duration]  # of a region, from the frame before it to the one after
+        largest = max((times[g[-1] + 2] - times[g[0]] for g in self.regions()), default=0.0)
         most = rounded(self.options["alpha_refine"], self.budget)
         if largest / self.duration < self.options["gate"] - TIE_TOLERANCE or not self.context or most == 0:
             return
-        rows = [self.region_row(g) for g in regions]
-        for c in self.context:
-            others = [self.kappa[c][z] for z in self.initial if z != c]
-            around = [1 - self.kappa[c][i] for i in (c - 1, c + 1) if 0 <= i < self.n]
-            rows.append((self.s[c], 1 - (max(others) if others else 0.0), sum(around) / len(around)))
-        scaled = list(zip(*(min_max([r[d] for r in rows]) for d in range(3)), strict=True))
-        value = [sum(r) / 3 for r in scaled]
+        regions, left = self.regions(), sorted(self.context)
+        scaled = self.scaled([*map(self.region_row, regions), *map(self.context_row, self.context)])
+        value = scaled.sum(axis=1) / 3
         context_value = dict(zip(self.context, value[len(regions) :], strict=True))
-        left = sorted(self.context)
-        for g in ranked(range(len(regions)), lambda g: value[g]):
+        for g in ranked(range(len(regions)), value.__getitem__):
             if len(self.swaps) == most or not left:
                 break
             weakest = first_best(left, lambda c: -context_value[c])
             if not above(value[g], context_value[weakest]):
                 break
-            if not all(x > 0 for x in scaled[g]):
-                continue
-            left.remove(weakest)
-            middle = self.middle(regions[g])
-            self.swaps.append((weakest, middle, value[g] - context_value[weakest]))
-            del self.roles[weakest]
-            self.roles[middle] = "refined"
+            if (scaled[g] > 0).all():
+                left.remove(weakest)
+                middle = self.middle(regions[g])
+                self.swaps.append((weakest, middle, value[g] - context_value[weakest]))
+                del self.roles[weakest]
+                self.roles[middle] = "refined"
 
     def middle(self, region):
-        mean = [sum(self.frames[f][d] for f in region) / len(region) for d in range(len(self.frames[0]))]
-        length = math.sqrt(dot(mean, mean))
-        if length <= TIE_TOLERANCE:
+        mean = self.frames[region].mean(axis=0)
+        if np.linalg.norm(mean) <= TIE_TOLERANCE:
             return region[0]
-        mean = [x / length for x in mean]
-        return first_best(region, lambda f: dot(self.frames[f], mean))
+        return first_best(region, (self.frames @ unit(mean)).__getitem__)

@@ -10,15 +10,7 @@ import numpy as np
 from framesift._utils.requirements import require
 from framesift.selection.mdp3 import GAIN_TIE, VARIANCE_FLOOR
 from framesift.selection.wfs_sb import coarsest_detail
-from helpers.gcr_reference import TIE_TOLERANCE, above, dot, first_best, min_max, ranked
-
-
-def mean(values):
-    return sum(values) / len(values)
-
-
-def variance(values):
-    return mean([(v - mean(values)) ** 2 for v in values])
+from helpers.gcr_reference import TIE_TOLERANCE, above, first_best, frames_of, min_max, ranked
 
 
 def descending(scores):
@@ -30,20 +22,15 @@ def topk(evidence, budget):
 
 
 def mmr(evidence, budget, weight=0.5):
-    scores, frames = evidence.relevance.tolist(), evidence.frames.tolist()
-    return sorted(by_mmr(scores, frames, range(len(scores)), [], min(budget, len(scores)), weight))
+    return sorted(by_mmr(evidence.relevance, evidence.frames, range(len(evidence)), [], budget, weight))
 
 
 def by_mmr(scores, frames, pool, chosen, size, weight=0.5):
-    chosen = list(chosen)
-    closest = {i: max((dot(frames[i], frames[z]) for z in chosen), default=0.0) for i in pool}
-    while len(chosen) < size:
-        free = [i for i in pool if i not in chosen]
-        pick = first_best(free, lambda i: weight * scores[i] - (1 - weight) * closest[i])
-        chosen.append(pick)
-        for i in pool:
-            cosine = dot(frames[i], frames[pick])
-            closest[i] = cosine if len(chosen) == 1 else max(closest[i], cosine)
+    chosen, frames = list(chosen), np.asarray(frames, dtype=float)
+    while len(chosen) < min(size, len(scores)):
+        closest = (frames @ frames[chosen].T).max(axis=1) if chosen else np.zeros(len(frames))
+        value = weight * np.asarray(scores) - (1 - weight) * closest
+        chosen.append(first_best([i for i in pool if i not in chosen], value.__getitem__))
     return chosen
 
 
@@ -70,7 +57,7 @@ def aks(evidence, budget, t1=0.8, t2=-100.0, depth=5):
         if part and level < deepest:
             values = [scaled[i] for i in part]
             best = sorted(values, reverse=True)[:budget]
-            if not (above(mean(best) - mean(values), t1) and above(variance(values) ** 0.5, t2)):
+            if not (above(np.mean(best) - np.mean(values), t1) and above(np.std(values), t2)):
                 half = len(part) // 2
                 visit(part[:half], level + 1)
                 visit(part[half:], level + 1)
@@ -197,12 +184,6 @@ def text_and_events(evidence, budget):
         pending = next_round
     others = [i for i in descending(scores) if i not in event_of]
     return event_of | dict.fromkeys(others[: size - len(event_of)])
-
-
-def frames_of(times, start, end):
-    """The frames inside an event, or the one nearest to its middle."""
-    inside = [i for i, time in enumerate(times) if start <= time <= end]
-    return inside or [min(range(len(times)), key=lambda i: (abs(times[i] - (start + end) / 2), i))]
 
 
 def vsi_lite(evidence, budget, weight=0.4):
@@ -342,7 +323,7 @@ def wfs_sb(evidence, budget):
     segments = [list(range(a, b)) for a, b in itertools.pairwise([0, *peaks, n])]
     importances = [importance([scores[i] for i in segment], scores) for segment in segments]
     if len(segments) > 3:
-        least = max(0.05, mean(importances) - 1.2 * math.sqrt(variance(importances)))
+        least = max(0.05, np.mean(importances) - 1.2 * np.std(importances))
         keep = [k for k, w in enumerate(importances) if not above(least, w)] or list(range(len(importances)))
         segments, importances = [segments[k] for k in keep], [importances[k] for k in keep]
     total = sum(math.exp(w) for w in importances)
@@ -360,9 +341,9 @@ def wfs_sb(evidence, budget):
 def importance(part, scores):
     return (
         0.4 * len(part) / len(scores)
-        + 0.2 * mean(part)
+        + 0.2 * np.mean(part)
         + 0.3 * max(part)
-        + 0.1 * variance(part) / (variance(scores) + 1e-8)
+        + 0.1 * np.var(part) / (np.var(scores) + 1e-8)
     )
 
 

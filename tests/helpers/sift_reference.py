@@ -3,17 +3,9 @@
 import math
 from itertools import pairwise
 
-from helpers.gcr_reference import TIE_TOLERANCE, dot, first_best, min_max, ranked, unit
-from helpers.selector_references import frames_of
+import numpy as np
 
-
-def percentile(values, share):
-    """The value at this share of the way through the sorted values, interpolated."""
-    ordered = sorted(values)
-    at = share * (len(ordered) - 1)
-    below = math.floor(at)
-    above = min(below + 1, len(ordered) - 1)
-    return ordered[below] + (ordered[above] - ordered[below]) * (at - below)
+from helpers.gcr_reference import TIE_TOLERANCE, first_best, frames_of, min_max, ranked, unit
 
 
 def nearness(time, chosen, width):
@@ -24,27 +16,26 @@ def sift_reference(case, lexical, options):
     """Frame index → role, and frame index → event whose text it shows."""
     times, budget, o = case.times, case.budget, options
     size = min(budget, len(times))
-    vectors, query = [unit(frame) for frame in case.frames.tolist()], unit(case.query.tolist())
-    cosines = [dot(vector, query) for vector in vectors]
+    vectors, texts, query = unit(case.frames), unit(case.event_vectors), unit(case.query)
+    between, alike = vectors @ vectors.T, texts @ texts.T
+    cosines = (vectors @ query).tolist()
     relevance = min_max(cosines)
     inside_of = [frames_of(times, start, end) for start, end in case.events]
     middles = [(start + end) / 2 for start, end in case.events]
     by_start = sorted(range(len(case.events)), key=lambda k: (case.events[k][0], k))
     score, standing_out, carriable, quota = [], [], [], 0
     if case.events:
-        text = [dot(unit(vector), query) for vector in case.event_vectors.tolist()]
-        unrelated = percentile(text, 0.1)
+        text = (texts @ query).tolist()
+        unrelated = np.percentile(text, 10)
         away = [(c - unrelated) / max(1 - unrelated, TIE_TOLERANCE) for c in text]
         away = [a + o["lexical"] * shared for a, shared in zip(away, lexical, strict=True)]
         above = [max(away[k], 0) for k in by_start]
         near = [math.exp(-abs(middles[a] - middles[b]) / o["width_s"]) for a, b in pairwise(by_start)]
-        before, after = (
-            [a * b for a, b in zip(above, near, strict=False)],
-            [a * b for a, b in zip(above[1:], near, strict=True)],
-        )
-        for k, sides in zip(by_start, zip([0.0, *before], [*after, 0.0], strict=True), strict=True):
-            away[k] += o["beside"] * max(sides)
-        base = percentile(away, 0.1)
+        for j, k in enumerate(by_start):
+            before = above[j - 1] * near[j - 1] if j else 0.0
+            after = above[j + 1] * near[j] if j < len(near) else 0.0
+            away[k] += o["beside"] * max(before, after)
+        base = np.percentile(away, 10)
         stand_out = max(away) - base
         above_chance = stand_out - o["chance"] * math.log2(1 + len(away))
         growing = o["max_share"] * max(above_chance - o["low"], 0.0) / max(o["high"] - o["low"], TIE_TOLERANCE)
@@ -54,14 +45,11 @@ def sift_reference(case, lexical, options):
         standing_out = [k for k in by_start if away[k] - base >= o["floor"] * stand_out - TIE_TOLERANCE]
         carriable = [k for k in by_start if away[k] - base >= 0.25 * stand_out - TIE_TOLERANCE]
     shown: dict[int, int] = {}
-    texts = [unit(vector) for vector in case.event_vectors.tolist()]
-    alike = sum(dot(a, b) for a in texts for b in texts) / len(texts) ** 2 if texts else 0.0
 
     def worth(k):
         near = nearness(middles[k], [middles[z] for z in shown.values()], o["width_s"])
-        repeated = max(
-            ((dot(texts[k], texts[z]) - alike) / max(1 - alike, TIE_TOLERANCE) for z in shown.values()), default=0
-        )
+        usual = alike.mean()
+        repeated = max(((alike[k, z] - usual) / max(1 - usual, TIE_TOLERANCE) for z in shown.values()), default=0)
         return score[k] - o["event_weight"] * near - o["repeat_weight"] * max(repeated, 0)
 
     pending = list(standing_out)
@@ -79,12 +67,11 @@ def sift_reference(case, lexical, options):
         size = min(size, 4)
     chosen = list(words)
     pictures: list[int] = []
-    mean = sum(dot(a, b) for a in vectors for b in vectors) / len(vectors) ** 2
-    limit = mean + o["duplicate"] * (1 - mean) + TIE_TOLERANCE
+    limit = between.mean() + o["duplicate"] * (1 - between.mean()) + TIE_TOLERANCE
     hold_back = o["duplicate"] < 1
     while len(chosen) < size:
         left = [i for i in range(len(times)) if i not in chosen]
-        distinct = [i for i in left if all(dot(vectors[i], vectors[z]) <= limit for z in chosen)]
+        distinct = [i for i in left if all(between[i, z] <= limit for z in chosen)]
         hold_back = hold_back and bool(distinct)
         penalties = [
             max(
@@ -106,6 +93,6 @@ def sift_reference(case, lexical, options):
         for index in pictures:
             inside = [k for k in best if k in carriable and index in inside_of[k] and k not in shown.values()]
             shown |= {index: inside[0]} if inside else {}
-    level = (1.0 + percentile(relevance, 0.5)) / 2
+    level = (1.0 + np.median(relevance)) / 2
     roles = {i: "visual" if relevance[i] > level else "context" for i in pictures} | dict.fromkeys(words, "ground")
     return roles, shown

@@ -121,12 +121,6 @@ def test_kept_blank_frames_are_candidates_as_any_other():
         select(index, blank_frames="drop")
 
 
-def test_anchor_of_an_event_is_its_best_frame_that_shows_something():
-    index, event = make_index(is_blank=np.arange(COUNT) != 32), fs.Event(30, 34, "Look!")
-    for selection in select(index, events=[event]):
-        assert [(slot.index, slot.event) for slot in selection.slots] == [(32, event)]
-
-
 def test_event_of_blank_frames_keeps_its_most_relevant_one():
     index, event = make_index(is_blank=np.arange(COUNT) // 20 == 1), fs.Event(25, 29, "Who is there?")
     for selection in select(index, events=[event]):
@@ -138,18 +132,17 @@ def test_event_of_blank_frames_keeps_its_most_relevant_one():
         assert selection.indices == [*range(20), *range(40, 60)]
 
 
-def test_video_of_blank_frames_keeps_all():
-    for selection in select(make_index(is_blank=np.ones(COUNT, dtype=bool))):
-        assert len(selection) == 8
-        assert selection.trace["skipped"] == "every candidate is blank: none was skipped"
+FEW = "3 of 60 candidates show something, for a budget of 8: all of them are selected"
 
 
-def test_fewer_frames_that_show_something_than_the_budget_are_all_taken():
-    for selection in select(make_index(is_blank=~np.isin(np.arange(COUNT), [3, 9, 15]))):
-        assert selection.indices == [3, 9, 15]
-        assert selection.trace["note"] == (
-            "3 of 60 candidates show something, for a budget of 8: all of them are selected"
-        )
+@pytest.mark.parametrize(
+    ("shown", "count", "key", "words"),
+    [([3, 9, 15], 3, "note", FEW), ([], 8, "skipped", "every candidate is blank: none was skipped")],
+)
+def test_few_frames_that_show_something_are_all_taken_and_without_any_all_count(shown, count, key, words):
+    for selection in select(make_index(is_blank=~np.isin(np.arange(COUNT), shown))):
+        assert len(selection) == count and set(shown) <= set(selection.indices)
+        assert selection.trace[key] == words
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from(["gcr", "text", "vsi-lite", "topk", "uniform"]))
@@ -184,20 +177,17 @@ def test_nothing_after_the_time_of_the_question_changes_a_selection(at, seed):
         assert select_one(index, method, windows=windows) == changed
 
 
-def test_basis_records_the_window_and_its_events():
+def test_each_question_has_its_own_window_which_its_basis_records_with_its_events():
+    windows = [None, fs.Window.until(10), fs.Window(50)]
+    selections = select(make_index(), "uniform", questions=QUESTIONS[:1] * 3, budget=4, windows=windows)
+    assert [s.times_s for s in selections] == [[7, 22, 37, 52], [1, 4, 6, 9], [51, 53, 56, 58]]
+    assert [s.basis.window for s in selections] == [None, (0.0, 10.0), (50.0, 60.0)]
     basis = select_one(make_index(is_blank=BLANK), "sift", windows=[WINDOW]).basis
     assert basis.window == (14.5, 44.0) and basis.considered == range(FIRST, LAST + 1)
     assert basis.skipped == (20, 21, 22, 23, 24, 41)
     assert basis.events[0] == fs.Event(14.5, 16.0, "line 12 of words")
     assert basis.events[-1] == fs.Event(42.0, 44.0, "line 42 of words")
     assert Basis.from_dict(basis.to_dict()).window == basis.window
-
-
-def test_each_question_has_its_own_window():
-    windows = [None, fs.Window.until(10), fs.Window(50)]
-    selections = select(make_index(), "uniform", questions=QUESTIONS[:1] * 3, budget=4, windows=windows)
-    assert [s.times_s for s in selections] == [[7, 22, 37, 52], [1, 4, 6, 9], [51, 53, 56, 58]]
-    assert [s.basis.window for s in selections] == [None, (0.0, 10.0), (50.0, 60.0)]
 
 
 def test_windows_without_any_video_are_rejected():

@@ -20,6 +20,7 @@ def test_question_stands_out_by_frames_or_by_words():
     low, none = np.array([0.1]), np.zeros(0)
     assert compare_with_chance(levels, np.array([0.1, 0.3]), low).stands_out
     assert compare_with_chance(levels, low, np.array([0.5])).stands_out
+    assert compare_with_chance(levels, low, np.array([0.3]), [0]).stands_out  # an event with all of its words
     assert compare_with_chance(levels, low, low).note == NOTHING_MATCHES
     assert not compare_with_chance(levels, np.array([0.2]), none).stands_out
 
@@ -27,7 +28,3 @@ def test_question_stands_out_by_frames_or_by_words():
 def test_chance_survives_json():
     basis = Basis(np.array([0.0, 1.0]), np.array([0.1, 0.2]), 2.0, chance=Chance(0.0, 0.3, stands_out=False))
     assert Basis.from_dict(basis.to_dict()).chance == basis.chance
-
-
-def test_question_whose_words_an_event_contains_stands_out():
-    assert compare_with_chance(ChanceLevels(0.0, 0.2, 0.4), np.array([0.1]), np.array([0.3]), [0]).stands_out

@@ -14,21 +14,10 @@ from hypothesis import strategies as st
 from framesift.selection.gcr import cover
 from framesift.selection.gcr.cover import fill_by_mmr
 from framesift.selection.similarity_cache import SimilarityCache
-from framesift.types.vectors import TIE_TOLERANCE, UnitRows, merge_ties
+from framesift.types.vectors import UnitRows, merge_ties
 from helpers.examples import examples
 from helpers.selection_cases import assert_same, cases
-
-
-def reference_mmr(relevance, rows, selected, size, weight=0.5):
-    """One exact product per pick, in float64."""
-    cosines = rows @ rows.T
-    picks = list(selected)
-    while len(picks) < size:
-        closest = cosines[:, picks].max(axis=1) if picks else np.zeros(len(rows))
-        score = weight * relevance - (1 - weight) * closest
-        score[picks] = -np.inf
-        picks.append(int(np.flatnonzero(score >= score.max() - TIE_TOLERANCE)[0]))
-    return picks
+from helpers.selector_references import by_mmr
 
 
 @settings(max_examples=examples(300), deadline=None)
@@ -60,7 +49,7 @@ def test_mmr_matches_the_reference_where_scores_are_close(kind):
         vectors = UnitRows(VECTORS[kind](rng, 1100, 48).astype(np.float32))
         relevance = merge_ties(vectors.products(rng.standard_normal((1, 48)))[:, 0])
         core = rng.choice(1100, 5, replace=False).tolist()
-        expected = reference_mmr(relevance, vectors.rows.astype(np.float64), core, 40, weight)
+        expected = by_mmr(relevance, vectors.rows, range(1100), core, 40, weight)
         assert fill_by_mmr(relevance, vectors, core, size=40, weight=weight).selected == expected, (seed, weight)
 
 

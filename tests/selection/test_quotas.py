@@ -7,6 +7,7 @@ import pytest
 
 import framesift as fs
 from framesift.selection.baselines import evenly_spaced
+from helpers.gcr_reference import first_best, min_max
 from helpers.published_cases import shot_evidence
 
 # The selections of the authors' code.
@@ -23,40 +24,34 @@ def test_qca_selects_what_the_published_code_does():
         assert fs.select_frames(shot_evidence(200, 1), budget=len(frames), method="qca").indices == frames
 
 
+def soft(values, temperature):
+    powers = np.exp(np.array(values) / temperature)
+    return powers / powers.sum()
+
+
 def reference_quotas(frames, relevance, budget, parts=16):
-    """The published rule, step by step, in plain numbers."""
+    """The published rule, step by step."""
     n = len(frames)
     borders = [
         (k * (n // parts) + min(k, n % parts), (k + 1) * (n // parts) + min(k + 1, n % parts)) for k in range(parts)
     ]
-    mean = [sum(column) / n for column in zip(*frames, strict=True)]
-    far, spread, score = [], [], []
-    for a, b in borders:
-        middle = [sum(row[d] for row in frames[a:b]) / (b - a) for d in range(len(mean))]
-        far.append(sum((x - y) ** 2 for x, y in zip(mean, middle, strict=True)))
-        squares = sum((row[d] - middle[d]) ** 2 for row in frames[a:b] for d in range(len(mean)))
-        spread.append(squares / (b - a - 1) if b - a > 1 else 0.0)
-        score.append(sum(relevance[a:b]) / (b - a))
-    content = soft([x + y for x, y in zip(soft(far, 0.5), soft(spread, 0.5), strict=True)], 0.5)
-    shares = [0.5 * c + 0.5 * s for c, s in zip(content, soft(score, 1.0), strict=True)]
+    inside = [frames[a:b] for a, b in borders]
+    far = [((frames.mean(axis=0) - rows.mean(axis=0)) ** 2).sum() for rows in inside]
+    spread = [((rows - rows.mean(axis=0)) ** 2).sum() / (len(rows) - 1) if len(rows) > 1 else 0.0 for rows in inside]
+    score = [relevance[a:b].mean() for a, b in borders]
+    shares = 0.5 * soft(soft(far, 0.5) + soft(spread, 0.5), 0.5) + 0.5 * soft(score, 1.0)
     size = min(budget, (n // parts) * parts)
-    exact = [s / sum(shares) * size for s in shares]
+    exact = (shares / shares.sum() * size).tolist()
     quotas = [math.floor(e) for e in exact]
     for k in sorted(range(parts), key=lambda k: quotas[k] - exact[k])[: size - sum(quotas)]:
         quotas[k] += quotas[k] < n // parts
-    return borders, shares, quotas
-
-
-def soft(values, temperature):
-    powers = [math.exp(v / temperature) for v in values]
-    return [p / sum(powers) for p in powers]
+    return quotas
 
 
 def test_qca_quotas_match_the_reference():
     for seed in range(20):
         evidence = shot_evidence(160 + seed, seed)
-        frames = np.asarray(evidence.frames, dtype=float).tolist()
-        _, _, quotas = reference_quotas(frames, evidence.relevance.tolist(), 32)
+        quotas = reference_quotas(np.asarray(evidence.frames, dtype=float), evidence.relevance, 32)
         assert fs.select_frames(evidence, budget=32, method="qca").trace["quotas"] == quotas
 
 
@@ -66,21 +61,16 @@ def test_qca_without_positive_relevance_still_fills_the_budget():
     assert len(fs.select_frames(evidence, budget=33, method="qca")) == 33
 
 
-def reference_greedy(relevance, frames, budget, weight):
-    n = len(relevance)
-    low, high = min(relevance), max(relevance)
-    scaled = [(r - low) / (high - low) if high > low else 0.0 for r in relevance]
-    cosine = [[max(0.0, sum(a * b for a, b in zip(x, y, strict=True))) for y in frames] for x in frames]
+def reference_greedy(evidence, budget, weight):
+    frames, scaled = np.asarray(evidence.frames, dtype=float), np.array(min_max(evidence.relevance.tolist()))
+    cosine, chosen = np.maximum(frames @ frames.T, 0), []
 
-    def value(chosen):
-        cover = sum(max((cosine[v][s] for s in chosen), default=0.0) for v in range(n)) / n
-        return weight * sum(scaled[s] for s in chosen) / budget + (1 - weight) * cover
+    def value(frames):
+        return weight * scaled[frames].sum() / budget + (1 - weight) * cosine[:, frames].max(axis=1).mean()
 
-    chosen = []
-    for _ in range(min(budget, n)):
-        free = [i for i in range(n) if i not in chosen]
-        best = max(value([*chosen, i]) for i in free)
-        chosen.append(next(i for i in free if value([*chosen, i]) >= best - 1e-9))
+    while len(chosen) < budget:
+        free = [i for i in range(len(frames)) if i not in chosen]
+        chosen.append(first_best(free, lambda i: value([*chosen, i])))
     return chosen
 
 
@@ -88,7 +78,7 @@ def reference_greedy(relevance, frames, budget, weight):
 def test_adaptive_greedy_maximises_relevance_and_coverage(weight):
     for seed in range(4):
         evidence = shot_evidence(24, seed)
-        expected = reference_greedy(evidence.relevance.tolist(), np.asarray(evidence.frames).tolist(), 6, weight)
+        expected = reference_greedy(evidence, 6, weight)
         selection = fs.select_frames(evidence, budget=6, method="adaptive-greedy", weight=weight)
         assert selection.trace["picked"] == expected
 

@@ -6,14 +6,7 @@ import numpy as np
 import pytest
 
 import framesift as fs
-from framesift.selection.looking.videotree import (
-    cosine_kmeans,
-    expand,
-    middle_row,
-    nearest_to_centres,
-    parse_ratings,
-    ward_clusters,
-)
+from framesift.selection.looking.videotree import parse_ratings
 from helpers.detector_scenes import scene, scene_evidence
 from helpers.models import RuleModel, make_lookup
 
@@ -35,33 +28,32 @@ def rate(ratings):
     return RuleModel(relevance=reply)
 
 
-def test_kmeans_finds_separate_scenes():
-    clusters, centres = cosine_kmeans(SCENES, [0, 12, 24, 36], np.random.default_rng(0))
-    assert [set(clusters[k : k + 10].tolist()) for k in (0, 10, 20, 30)] == [{0}, {1}, {2}, {3}]
-    np.testing.assert_allclose(centres[0], SCENES[:10].mean(axis=0))
-    nearest = nearest_to_centres(SCENES, clusters, centres)
-    assert nearest[0] == np.linalg.norm(SCENES[:10] - centres[0], axis=1).argmin()
+PICKED = {  # ratings in turn → the frames, those of the four clusters first
+    (1,): "180 97 149 75 30 164 101 188 121 104 53 45 155 124 191 127",
+    (1, 2, 3): "149 97 180 75 61 18 117 2 100 103 63 36 71 74 147 136",
+    (3,): "180 97 149 75 188 104 53 45 9 84 15 61 34 174 25 26",
+}
 
 
-def test_kmeans_moves_a_centre_without_frames_to_a_drawn_one():
-    rows = np.array([[1.0, 0.0]] * 5 + [[0.0, 1.0]] * 5)
-    clusters, _ = cosine_kmeans(rows, [0, 1, 2], np.random.default_rng(0))
-    assert len(set(clusters[:5].tolist())) == len(set(clusters[5:].tolist())) == 1
+def test_clusters_and_their_branches_are_as_recorded():
+    """k-means by cosines, the frame nearest to each centre, and Ward's branches, deeper where a cluster is relevant."""
+    for ratings, picked in PICKED.items():
+        trace = select(scene_evidence(200), 16, rate(ratings), clusters=4, max_clusters=4).trace
+        assert [(row["index"], row["frames"]) for row in trace["clusters"]] == [
+            (75, 50),
+            (97, 46),
+            (149, 53),
+            (180, 51),
+        ]
+        assert trace["picked"] == list(map(int, picked.split()))
 
 
-def test_ward_splits_by_distance_and_the_middle_is_nearest_to_the_mean():
-    rows = np.array([[1.0, 0.0], [0.99, 0.1], [0.98, 0.2], [0.0, 1.0], [0.1, 0.99]])
-    assert sorted(ward_clusters(rows, [0, 1, 2, 3, 4], 2)) == [[0, 1, 2], [3, 4]]
-    assert ward_clusters(rows, [3], 4) == [[3]]
-    assert middle_row(rows, [0, 1, 2]) == 1
-    assert middle_row(rows, [3, 4]) == 3  # both are as near to their mean
-
-
-def test_tree_is_deeper_where_a_cluster_is_more_relevant():
-    members = list(range(40))
-    rows = np.random.default_rng(1).standard_normal((40, 6))
-    counts = [len(expand(rows, members, relevance, 4)[1]) for relevance in (1, 2, 3)]
-    assert counts[:2] == [0, 4] and 8 < counts[2] <= 16
+def test_a_centre_without_frames_moves_to_a_drawn_one():
+    evidence = fs.Evidence(np.arange(10.0), 10.0, np.repeat(np.eye(2), 5, axis=0), [1.0, 0.5], scores=np.zeros(10))
+    lookup = make_lookup(2, frames=scene(10)[1].frames)
+    given = {"method": "videotree", "model": rate((3, 1, 2)), "clusters": 3, "max_clusters": 3, "lookup": lookup}
+    trace = fs.select_frames(evidence, budget=6, **given).trace
+    assert [(row["index"], row["frames"]) for row in trace["clusters"]] == [(0, 5), (5, 5)]
 
 
 def test_ratings_are_read_by_rule():
