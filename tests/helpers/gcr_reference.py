@@ -5,11 +5,12 @@ Two numbers within TIE_TOLERANCE are a tie, and a tie goes to the earlier one; n
 
 import math
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 TIE_TOLERANCE = 2.0**-40
-DEFAULTS = {
+DEFAULTS: dict[str, Any] = {
     "alpha_ground": 0.25, "alpha_visual": 0.125, "alpha_refine": 0.125, "gate": 0.1, "mmr_weight": 0.5, "top_mean": 2,
     "visual_gap_s": 0.0, "without": "",
 }  # fmt: skip
