@@ -132,13 +132,6 @@ def test_unsuitable_package_is_one_sentence(clip, own_store, monkeypatch, capsys
     assert "framesift needs av>=999 (" in error and "pip install -U framesift" in error and error.count("\n") == 1
 
 
-def test_device_that_is_missing_is_one_sentence(clip, own_store, capsys):
-    assert main(["index", str(clip), str(clip), "--set", "device=cuda"]) == 2
-    expected = "device is 'cuda'; the encoder offline runs on the CPU only: choose device cpu or auto"
-    assert expected in capsys.readouterr().err
-    assert not own_store.exists()
-
-
 def test_selectors_are_listed_with_their_options_paper_and_needs(capsys):
     assert main(["selectors"]) == 0
     out = capsys.readouterr().out

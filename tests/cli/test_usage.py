@@ -8,7 +8,8 @@ import pytest
 from framesift.cli import main
 from helpers.full_disk import contents
 
-VIDEO = ("select", "clip.mp4", "-q", "Cold?")
+COMMANDS_ON_A_VIDEO = {"select": "x", "compare": "x", "ask": "x --reader similarity", "index": "", "events": ""}
+URL = "'https://host/v.mp4' is a URL; expected a file: download it first"
 BENCH = "bench own.json --budgets 4 --readers similarity --encoder offline"
 IN_TOKENS = "select CLIP -q x --budget 4 --reader local:internvl3-8b --max-tokens-in"
 
@@ -49,6 +50,8 @@ IN_TOKENS = "select CLIP -q x --budget 4 --reader local:internvl3-8b --max-token
         ("library --max-size=-1G", "--max-size: '-1G' is not a number with a unit"),
         ("library --older-than 30x", "--older-than: '30x' is not a number with a unit"),
         ("library --max-size 5GB", "--prune"),
+        ("index -clip.mp4", "'-clip.mp4' begins with - and was read as a flag; write ./-clip.mp4"),
+        *((f"{command} https://host/v.mp4 {flags}", URL) for command, flags in COMMANDS_ON_A_VIDEO.items()),
         ("index ''", "VIDEO is empty; expected a path (see framesift index --help)"),
         ("serve ''", "FOLDER is empty; expected a path (see framesift serve --help)"),
         ("select a.mp4 x --out ''", "--out is empty; expected a path (see framesift select --help)"),
@@ -60,7 +63,14 @@ IN_TOKENS = "select CLIP -q x --budget 4 --reader local:internvl3-8b --max-token
         ("pull nosuch", "owner/model"),
         ("select CLIP -q x --questions q.json", "one or the other"),
         ("select CLIP --questions nowhere.json", "nowhere.json"),
-        ("select CLIP -q x --set share=1", "max_share"),
+        ("select CLIP x --set share=1", "max_share"),
+        ("select CLIP x --set flor=1", "; did you mean floor?"),
+        ("select CLIP x --set bugdet=2", "; did you mean budget?"),
+        ("select CLIP x --set speech=wisper", "; did you mean whisper?"),
+        ("select CLIP x --set overlay=aligend", "; did you mean aligned?"),
+        ("select CLIP x --method sfit", "; did you mean sift?"),
+        ("select CLIP x --encoder offlin", "; did you mean offline?"),
+        ("select CLIP x --config settings.json", "; did you mean budget?"),
         ("select CLIP -q x --format xml", "keyframe_indices"),
         ("select CLIP -q x --clips sharp", "copy, exact"),
         ("select CLIP -q x --subtitles nowhere.srt", "nowhere.srt"),
@@ -81,6 +91,7 @@ IN_TOKENS = "select CLIP -q x --budget 4 --reader local:internvl3-8b --max-token
             "neither a setting nor an option of sift or similarity; did you",
         ),
         ("ask a.mp4 x", "there is no reader: add --reader http://HOST:PORT/v1, or name it once with framesift config"),
+        ("index CLIP CLIP --set device=cuda", "the encoder offline runs on the CPU only: choose device cpu or auto"),
         ("index a.mp4 --set budget=3", "budget is no setting of this command"),
         ("index a.mp4 --set devise=cpu", "devise is no setting of this command; did you mean device?"),
         ("config flor=1", "flor is neither a setting nor an option of sift; did you mean floor?"),
@@ -119,6 +130,8 @@ def test_bad_usage_is_one_sentence_and_nothing_is_written(line, expected, clip, 
     monkeypatch.delenv("FRAMESIFT_READER", raising=False)
     (place / "taken").mkdir()
     (place / "taken" / "letter.txt").write_text("dear")
+    (place / "-clip.mp4").write_text("no video")
+    (place / "settings.json").write_text('{"bugdet": 4}')
     asked = {"video": "v", "question": "a red bus", "first": 0}
     (place / "words.json").write_text(json.dumps({"videos": {"v": ["A red bus."]}, "questions": [asked]}))
     row = {"id": "q", "video": str(clip), "question": "Which?", "options": ["red", "blue"], "answer": "A"}
@@ -132,42 +145,8 @@ def test_bad_usage_is_one_sentence_and_nothing_is_written(line, expected, clip, 
     assert contents(place) == before
 
 
-@pytest.mark.parametrize(
-    ("words", "meant"),
-    [
-        (["--method", "sfit"], "sift"),
-        (["--set", "flor=1"], "floor"),
-        (["--encoder", "offlin"], "offline"),
-        (["--set", "speech=wisper"], "whisper"),
-        (["--set", "overlay=aligend"], "aligned"),
-        (["--set", "bugdet=2"], "budget"),
-        (["--config", "settings.json"], "budget"),
-    ],
-)
-def test_mistyped_name_is_suggested(words, meant, place, capsys):
-    (place / "clip.mp4").write_text("no video")
-    (place / "settings.json").write_text('{"bugdet": 4}')
-    assert main([*VIDEO, *words]) == 2
-    assert capsys.readouterr().err.endswith(f"; did you mean {meant}?\n")
-
-
 @pytest.mark.parametrize("words", [[], ["corpus"], ["bench"]])
 def test_command_alone_prints_its_commands(words, capsys):
     assert main(words) == 2
     out, err = capsys.readouterr()
     assert out.startswith(("try: framesift demo\n", "example: framesift")) and not err
-
-
-def test_file_whose_name_begins_with_a_dash_is_not_an_unknown_flag(place, capsys):
-    (place / "-clip.mp4").write_text("no video")
-    assert main(["index", "-clip.mp4"]) == 2
-    assert "'-clip.mp4' begins with - and was read as a flag; write ./-clip.mp4" in capsys.readouterr().err
-
-
-@pytest.mark.parametrize("command", ["select -q x", "compare -q x", "ask -q x --reader similarity", "index", "events"])
-def test_url_is_answered_with_the_remedy(command, place, own_store, capsys):
-    name, *flags = command.split()
-    assert main([name, "https://host/v.mp4", *flags]) == 2
-    (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("framesift: 'https://host/v.mp4' is a URL; expected a file: download it first")
-    assert not own_store.exists() and list(place.iterdir()) == []

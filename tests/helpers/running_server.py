@@ -11,9 +11,13 @@ from typing import Any
 
 import httpx
 import numpy as np
+import pytest
 
 from framesift.encoders.base import Encoder, encode_long_texts
 from framesift.encoders.registry import get_encoder
+from framesift.indexing.index import build_index
+from framesift.library import catalog as catalog_module
+from framesift.pipeline import video as video_module
 from framesift.pipeline.chapters import PICTURE_QUESTIONS
 from framesift.pipeline.config import PipelineConfig
 from framesift.selection.chance import UNRELATED
@@ -116,6 +120,20 @@ def hold_jobs(server: RunningServer) -> HeldJobs:
 
     server.services.queue.work = held
     return release
+
+
+def hold_indexing(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Hold every indexing after its key frames until the returned event is set."""
+    gate = threading.Event()
+
+    def index(path: Any, settings: Any, *, progress: Any = None, **given: Any) -> Any:
+        while not given.get("stored_only") and not gate.wait(0.01):
+            progress("indexing", 1, 100)
+        return build_index(path, settings, progress=progress, **given)
+
+    for module in (catalog_module, video_module):
+        monkeypatch.setattr(module, "build_index", index)
+    return gate
 
 
 def until(condition: Any, seconds: float = 120) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import threading
+from unittest.mock import Mock
 
 import pytest
 
@@ -42,6 +43,13 @@ def test_facts_of_earlier_versions_are_deleted(catalog, video, tmp_path):
         assert catalog.facts(video).duration_s == 4
         counts.append(sum(path.is_file() for path in (tmp_path / "state").rglob("*")))
     assert counts[0] == counts[-1] > 0
+
+
+def test_fixed_problem_is_not_reported_again(catalog, video, tmp_path, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr("framesift.library.catalog.probe", Mock(side_effect=fs.InputError("it may not be read")))
+        assert catalog.facts(video).problem == "it may not be read"
+    assert Catalog(catalog.config, tmp_path / "state").facts(video).problem == ""
 
 
 def test_video_indexed_elsewhere_is_ready_once_its_text_is_stored(catalog, video, monkeypatch):

@@ -120,15 +120,6 @@ def test_progress_grows_and_names_the_stage():
     assert list(progress) == sorted(set(progress))
 
 
-def test_second_watch_decodes_nothing(client):
-    client.call("watch", video="boat.mp4", question=QUESTION, budget=2)
-    client.progress.clear()
-    again = client.call("watch", video="boat.mp4", question=QUESTION, budget=2)
-    other = client.call("watch", video="boat.mp4", question="What is red?", budget=2)
-    assert not again.is_error and not other.is_error
-    assert client.progress == []
-
-
 def test_watch_stays_inside_its_window(client):
     told = client.text("watch", video="boat.mp4", question=QUESTION, budget=3, from_s=6, to_s="0:09")
     shown = [float(line.split("(")[1].split(" s")[0]) for line in told.splitlines() if line.startswith("[")]

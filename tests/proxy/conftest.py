@@ -8,14 +8,12 @@ import openai
 import pytest
 
 from framesift.cli.serve import listen
-from framesift.library import catalog as catalog_module
-from framesift.pipeline import video as video_module
 from framesift.pipeline.config import PipelineConfig
 from framesift.proxy import app as app_module
 from framesift.proxy.videos import ProxyConfig
 from framesift.server.config import ServerConfig
 from framesift.store.store import Store
-from helpers.running_server import make_video, stored_vectors, until
+from helpers.running_server import hold_indexing, make_video, stored_vectors, until
 from helpers.upstream import Upstream
 
 KEY = "sk-of-the-upstream-0123456789"
@@ -88,14 +86,6 @@ def proxy(upstream, folder, tmp_path):
 @pytest.fixture
 def gate(monkeypatch):
     """Indexing stops after the key frames until it is set."""
-    gate, build = threading.Event(), catalog_module.build_index
-
-    def index(path, settings, *, progress=None, **given):
-        while not given.get("stored_only") and not gate.wait(0.01):
-            progress("indexing", 1, 100)
-        return build(path, settings, progress=progress, **given)
-
-    for module in (catalog_module, video_module):
-        monkeypatch.setattr(module, "build_index", index)
+    gate = hold_indexing(monkeypatch)
     yield gate
     gate.set()

@@ -62,10 +62,11 @@ def test_damaged_frame_and_warnings_are_in_every_file(video, tmp_path):
     index = selection.indices[2]
     basis = replace(selection.basis, damaged=(index,))
     damaged = replace(selection, basis=basis, warnings=("the file is damaged at 0:00:09",))
-    folder = fs.exhibit(video, damaged).save(tmp_path / "x", formats=["jsonl"])
+    folder = fs.exhibit(video, damaged).save(tmp_path / "x", formats=["jsonl", "frame_idx"])
     data = json.loads((folder / "selection.json").read_text())
     assert [slot["index"] for slot in data["slots"] if slot["damaged"]] == [index]
-    assert data["warnings"] == ["the file is damaged at 0:00:09"]
+    (row,) = json.loads((folder / "frame_idx.json").read_text())
+    assert data["warnings"] == row["warnings"] == ["the file is damaged at 0:00:09"]
     lines = [json.loads(line) for line in (folder / "frames.jsonl").read_text().splitlines()]
     assert [line["damaged"] for line in lines] == [slot["damaged"] for slot in data["slots"]]
     report = (folder / "report.html").read_text()

@@ -63,8 +63,9 @@ def test_each_moment_is_a_clip_with_its_text(saved):
         assert 6 <= container.duration / 1e6 < 10
 
 
-def test_clips_of_several_videos_are_in_a_folder_each(both, tmp_path):
-    folder = both.save(tmp_path / "x", formats=["clips-exact"])
+def test_several_videos_have_a_folder_of_clips_and_a_file_of_chapters_each(both, tmp_path):
+    folder = both.save(tmp_path / "x", formats=["clips-exact", "vtt"])
+    assert {path.name for path in folder.glob("*.vtt")} == {"moments-clip.mp4.vtt", "moments-other.mp4.vtt"}
     assert {path.name for path in (folder / "clips").iterdir()} == {"clip.mp4", "other.mp4"}
     for path in (folder / "clips").rglob("*.mp4"):
         if path.is_file():
@@ -99,11 +100,6 @@ def test_ffmpeg_reads_the_chapters(saved):
     with av.open(str(saved / "moments.vtt")) as container:
         cues = [(float(p.pts * p.time_base), bytes(p).decode()) for p in container.demux() if p.size]
     assert cues[1] == (27.0, "It ends &lt;b&gt;loudly&lt;/b&gt; &amp; soon.")
-
-
-def test_chapters_of_several_videos_are_a_file_each(both, tmp_path):
-    folder = both.save(tmp_path / "x", formats=["vtt"])
-    assert {path.name for path in folder.glob("*.vtt")} == {"moments-clip.mp4.vtt", "moments-other.mp4.vtt"}
 
 
 def test_the_folder_is_a_data_set_of_hugging_face(saved, shown, tmp_path):

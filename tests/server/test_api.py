@@ -154,22 +154,6 @@ def test_images_of_a_replaced_file_are_not_served(tmp_path):
         assert after != before and server.get(after).status_code == 200
 
 
-def test_fixed_problem_is_not_reported_again(tmp_path, monkeypatch):
-    make_video(tmp_path / "videos" / "video.mp4", 4, subtitles=False)
-
-    def refuse(path):
-        raise fs.InputError(f"{str(path)!r} may not be read; change its permissions")
-
-    with monkeypatch.context() as broken:
-        broken.setattr("framesift.library.catalog.probe", refuse)
-        with run_server(tmp_path / "videos", tmp_path) as server:
-            video = server.video("video.mp4")["id"]
-            reply = server.post(f"/api/videos/{video}/index")
-            assert reply.status_code == 400 and reply.json()["detail"].startswith("'video.mp4' may not be read")
-    with run_server(tmp_path / "videos", tmp_path) as server:
-        assert server.get(f"/api/videos/{video}").json()["problem"] == ""
-
-
 @pytest.mark.parametrize("path", ["", "/chapters"])
 def test_video_deleted_during_the_request_is_not_found(tmp_path, monkeypatch, path):
     clip = make_video(tmp_path / "videos" / "video.mp4", 4, subtitles=False)
@@ -326,11 +310,6 @@ def test_frames_like_another_or_like_an_image_are_found(shared_server):
 
 def test_search_of_an_empty_library_finds_nothing(empty_server):
     assert empty_server.get("/api/search", params={"text": "boat"}).json() == []
-
-
-def test_page_of_an_unknown_video_is_not_found(shared_server):
-    reply = shared_server.get("/video/x", headers={"accept": "text/html"})
-    assert reply.status_code == 404 and "no such video" in reply.text and 'href="/"' in reply.text
 
 
 def test_trace_is_returned_when_asked_for(shared_server):
