@@ -7,6 +7,11 @@ from helpers.browser import Tab
 PHONE = {"width": 360, "height": 740}
 QUESTION = "Why was the launch put off?"
 ASKED = "?q=Why+was+the+launch+put+off%3F&n=6"
+KEEP_TEXTS = """globalThis.shownTexts = new Set();
+new MutationObserver((changes) => {
+  for (const { target, addedNodes } of changes)
+    for (const node of [target, ...addedNodes]) if (node.nodeType === Node.TEXT_NODE) shownTexts.add(node.data);
+}).observe(document, { subtree: true, childList: true, characterData: true });"""
 
 
 class Visit(Tab):
@@ -14,6 +19,7 @@ class Visit(Tab):
 
     def __init__(self, browser: Any, url: str, **context: Any) -> None:
         super().__init__(browser, **{"viewport": {"width": 1280, "height": 900}, "reduced_motion": "reduce"} | context)
+        self.context.add_init_script(KEEP_TEXTS)
         self.outside: list[str] = []
         self.page.on("request", lambda request: self._note(request.url, url))
 
@@ -37,6 +43,10 @@ class Visit(Tab):
         found = self.page.locator(selector)
         assert self.settles(lambda: found.count() > 0 and text in found.first.text_content())
 
+    def has_shown(self, text: str) -> bool:
+        """Whether the page has shown this text, which another may have replaced since."""
+        return bool(self.page.evaluate("text => shownTexts.has(text)", text))
+
     def shows_image(self, selector: str) -> None:
         """Wait until the first such image, of a frame of 96 pixels, is visible and loaded."""
         image = self.page.locator(selector).first
@@ -48,6 +58,11 @@ class Visit(Tab):
 
     def is_paused(self) -> bool:
         return bool(self.page.evaluate("document.getElementById('video').paused"))
+
+    def is_complete(self) -> bool:
+        """Whether a question about a video with text shows all that the page loads beside the frames, in any order."""
+        parts = (".card", ".tl-chapters", "#transcript:not([hidden])", "#history:not([hidden])")
+        return self.can_play() and all(self.page.locator(part).count() > 0 for part in parts)
 
     def can_play(self) -> bool:
         return bool(self.page.evaluate("document.getElementById('video').readyState >= 1"))

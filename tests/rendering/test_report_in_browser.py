@@ -114,6 +114,18 @@ def test_marker_opens_its_frame_arrows_step_to_the_ends_and_escape_restores_the_
     assert page.evaluate("Boolean(document.activeElement.closest('svg'))")
 
 
+def test_frame_opened_before_the_last_one_reports_that_it_closed_stays_shown(show):
+    opened = show(make_view())
+    reopen = """() => new Promise((done) => {
+      document.getElementById("frame").addEventListener("close", done, {once: true});
+      document.getElementById("close").click();
+      document.querySelector("[data-frame='0-1'] .open").click();
+    })"""
+    opened.page.locator(".open").first.click()
+    opened.page.evaluate(reopen)
+    assert opened.text("#frame-title").startswith("Frame 2") and opened.page.locator(".stage img").count() == 1
+
+
 def test_keys_reach_every_row_of_the_timeline_which_announce_their_items(show):
     opened = show(make_view())
     page = opened.page

@@ -57,11 +57,11 @@ def visit(browser):
 
 @pytest.fixture
 def open_boat(shared_server, visit):
-    """Open the page of boat.mp4 with a question; wait for its frames and its player."""
+    """Open the page of boat.mp4 with a question; wait until nothing on it will move."""
 
     def go(more="", **context):
         tab = visit(shared_server, f"/video/{shared_server.boat}{ASKED}{more}", **context)
-        assert tab.settles(lambda: tab.cards() > 0 and tab.can_play())
+        assert tab.settles(tab.is_complete)
         return tab
 
     return go

@@ -99,7 +99,7 @@ def test_first_picture_is_scrolled_into_view_on_a_phone_where_the_player_stays(s
         player = tab.page.locator("#player").bounding_box()
         return box["y"] >= player["y"] + player["height"] and box["y"] + box["height"] <= 844
 
-    assert tab.settles(is_in_view)
+    assert tab.settles(lambda: tab.is_complete() and is_in_view())
     assert tab.page.inner_text("#hint").startswith("Tap to play from there")
     assert not tab.page.get_by_text("Ctrl").is_visible()
     tab.page.locator(".frames:not(.fillers *) .open").last.scroll_into_view_if_needed()

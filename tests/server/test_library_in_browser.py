@@ -146,6 +146,29 @@ def test_video_deleted_in_another_browser_leaves_both_pages(empty_server, visit)
     page.shows_text("#error", "There is no such video")
 
 
+def test_late_reply_replaces_nothing_newer(empty_server, visit):
+    tab, late = visit(empty_server, "/assets/roles.css"), []
+
+    def hold_the_first(route):
+        if late:
+            route.continue_()
+        else:
+            late.append((route, route.fetch()))
+
+    tab.page.route("**/api/videos", hold_the_first)
+    tab.page.goto(empty_server.url)
+    assert tab.settles(lambda: late)
+    empty_server.upload()
+    cards = tab.page.locator(".video-card")
+    assert tab.settles(lambda: cards.count() == 1)
+    route, reply = late[0]
+    with tab.page.expect_response("**/api/videos") as arrived:
+        route.fulfill(response=reply)
+    arrived.value.finished()
+    tab.page.evaluate("new Promise((done) => setTimeout(done))")
+    assert cards.count() == 1
+
+
 def test_library_is_filtered_and_sorted(shared_server, visit):
     tab = visit(shared_server)
     names = tab.page.locator("#video-list h3")
@@ -169,6 +192,16 @@ def test_search_finds_a_moment_whose_link_opens_the_player_there(shared_server, 
     assert tab.settles(lambda: tab.at_s() == 9)
     assert tab.page.input_value("#question") == "the wind put off the launch" and tab.cards() == 0
     assert tab.complaints == []
+
+
+def test_search_is_offered_when_it_has_been_loaded(shared_server, visit):
+    tab, held = visit(shared_server, "/assets/roles.css"), []
+    tab.page.route("**/api/choices", lambda route: held.append(route))
+    tab.page.goto(shared_server.url)
+    assert tab.settles(lambda: held and tab.page.locator(".ready").count() == 1)
+    assert tab.page.locator("#search-box").is_hidden()
+    held[0].continue_()
+    assert tab.settles(tab.page.locator("#search-box").is_visible)
 
 
 def test_videos_stay_in_view_beside_what_was_found(shared_server, visit):

@@ -133,6 +133,20 @@ export async function get(path, options) {
   return (await request(path, options)).json();
 }
 
+/** A function that loads and shows something, unless what a later call has loaded is shown already. */
+export function newest(load, show) {
+  let called = 0;
+  let shown = 0;
+  return async () => {
+    called += 1;
+    const call = called;
+    const loaded = await load();
+    if (call < shown) return;
+    shown = call;
+    show(loaded);
+  };
+}
+
 /** Send JSON, by POST unless the options say otherwise. */
 export const send = (path, body, options) =>
   request(path, {

@@ -6,6 +6,7 @@ import {
   formatSize,
   get,
   linkButton,
+  newest,
   post,
   RequestError,
   redraw,
@@ -127,7 +128,8 @@ function draw() {
   const cards = shownVideos().map(card);
   find("list-tools").hidden = library.videos.length < 2;
   find("index-all").hidden = !notIndexed().length;
-  find("search-box").hidden = !library.videos.some((video) => video.indexed);
+  // Its controls do nothing before the choices are loaded.
+  find("search-box").hidden = !endings.length || !library.videos.some((video) => video.indexed);
   checkMarks(library.videos);
   const isListed = library.videos.some((video) => video.id === sampleJob?.video);
   const isPending = sampleJob && !isListed && ["running", "waiting", "failed"].includes(sampleJob.state);
@@ -148,19 +150,24 @@ function draw() {
 // ---- updates from the server
 
 let refreshTimer = 0;
+const loadVideos = newest(() => get("/api/videos"), showVideos);
 async function refresh() {
   clearTimeout(refreshTimer);
   try {
-    library = await get("/api/videos");
-    showMessage(find("error"), "");
+    await loadVideos();
   } catch (error) {
     find("videos").hidden = false;
     showMessage(find("error"), error.message);
-    return;
   }
+}
+
+function showVideos(loaded) {
+  library = loaded;
+  showMessage(find("error"), "");
   draw();
   const sample = library.videos.find((video) => video.id === sampleJob?.video && video.known);
   if (isSampleWanted && sample) location.href = `/video/${sample.id}`;
+  clearTimeout(refreshTimer);
   if (library.videos.some((video) => !video.known)) refreshTimer = setTimeout(refresh, 1000);
 }
 
@@ -313,8 +320,8 @@ addEventListener("drop", (event) => {
 
 get("/api/choices").then((choices) => {
   setUpSearch(choices);
-  refresh();
   endings = choices.subtitle_endings;
+  refresh();
   find("file").accept += `,${endings.join()}`;
 }, onLost);
 setUpHelp("library");

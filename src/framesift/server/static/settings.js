@@ -1,5 +1,5 @@
 // The question and its settings: their controls, and their copy in the page's address, which survives a reload.
-import { el, find, showMessage } from "./common.js";
+import { el, find, redraw, showMessage } from "./common.js";
 import { methodSentence, TEXT_MODES } from "./methods.js";
 import { clock } from "./shared.js";
 
@@ -29,7 +29,7 @@ export function drawExamples(examples) {
   const buttons = examples.map((question) =>
     el("button", { type: "button", className: "plain small", onclick: () => ask(question) }, question),
   );
-  find("examples").replaceChildren(el("span", { className: "fine" }, "Try:"), ...buttons);
+  redraw(find("examples"), el("span", { className: "fine" }, "Try:"), ...buttons);
 }
 
 export class Settings {

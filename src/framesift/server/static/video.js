@@ -2,7 +2,7 @@
 import { Answers, keepQuestion } from "./answer.js";
 import { drawLanes, highlightCard } from "./cards.js";
 import { Chapters } from "./chapters.js";
-import { el, find, get, post, showMessage, UNREACHABLE } from "./common.js";
+import { el, find, get, newest, post, showMessage, UNREACHABLE } from "./common.js";
 import { download, framesMarkdown } from "./export.js";
 import { setUpHelp } from "./help.js";
 import { QuestionHistory } from "./history.js";
@@ -106,9 +106,11 @@ async function act(work) {
   }
 }
 
-async function refresh() {
+const refresh = newest(() => get(`/api/videos/${id}`), showVideo);
+
+function showVideo(now) {
   const before = video;
-  video = await get(`/api/videos/${id}`);
+  video = now;
   showProgress();
   find("name").textContent = video.name;
   find("facts").textContent = video.problem ? "" : `${lengthText(video.duration_s)} · ${video.width} × ${video.height}`;
@@ -120,7 +122,8 @@ async function refresh() {
   if (choices) drawExamples(video.examples);
   showState();
   drawText();
-  if (video.ready && settings?.question && (isWaiting || (view && hasChanged(before, video)))) ask();
+  if (video.ready && settings?.question && (isWaiting || view?.partial || (view && hasChanged(before, video))))
+    ask();
 }
 
 /** The tab's title: how far indexing is, and the video's name. */
@@ -202,13 +205,16 @@ async function indexAgain() {
   clear();
   await refresh().catch(showError);
   if (video.problem || video.ready) return;
-  await ask(true);
   showMessage(find("error"), "The video file has changed and is being indexed again.");
+  await ask(true);
 }
 
 /** Hide the result, as before the first question. */
 function clear() {
   viewRequest?.abort();
+  viewRequest = null;
+  document.body.classList.remove("selecting");
+  showMessage(find("status"), "");
   view = null;
   shownRequest = null;
   answers.show(null, null);
@@ -351,8 +357,8 @@ async function keep() {
   if (text === keptRequest) return undefined;
   try {
     const kept = await keepQuestion(id, shownRequest);
+    if (shown !== view || text === keptRequest) return undefined; // another one is shown, or kept meanwhile
     keptRequest = text;
-    if (shown !== view) return undefined;
     questions.add(kept);
     answers.show(kept, view);
   } catch (error) {

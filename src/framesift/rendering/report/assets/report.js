@@ -141,6 +141,7 @@ dialog.addEventListener("click", (event) => {
   if (!inside) dialog.close();
 });
 dialog.addEventListener("close", () => {
+  if (dialog.open) return; // again, before this event of the last time
   stopVideo();
   stage.replaceChildren();
   timeline.mark(null);
