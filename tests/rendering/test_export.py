@@ -10,9 +10,9 @@ from PIL import Image
 
 import framesift as fs
 from framesift._utils.output_folder import LIST
-from framesift.errors import InputError, OptionError, OutputError
+from framesift.errors import InputError, OptionError
 from framesift.rendering import export
-from helpers.full_disk import contents, fail_at_each_write
+from helpers.full_disk import contents
 from helpers.showcase import QUESTION, make_selection
 
 
@@ -99,34 +99,6 @@ def test_force_does_not_replace_a_directory_of_other_files(brief, tmp_path, name
     with pytest.raises(InputError, match="other things"):
         brief.save(tmp_path, force=True)
     assert contents(tmp_path) == {name: b"dear"}
-
-
-def test_force_keeps_the_files_of_others(shown, brief, tmp_path):
-    folder = shown.save(tmp_path / "x", formats=["jsonl"])
-    (folder / "more").mkdir()
-    others = {"note.txt": b"dear", "frames/mine.jpg": b"1", "more/frames.jsonl": b"2"}
-    for name, content in others.items():
-        (folder / name).write_bytes(content)
-    brief.save(folder, force=True)
-    assert contents(folder) == contents(brief.save(tmp_path / "y")) | others | {"more": None}
-
-
-def test_full_disk_is_one_sentence_and_changes_nothing(video, tmp_path):
-    small = fs.exhibit(video, make_selection(video, budget=1, method="uniform"), 32)
-    other = fs.exhibit(video, make_selection(video, budget=2), 32)
-    small.save(tmp_path / "used", formats=["jsonl"])
-    (tmp_path / "used" / "note.txt").write_text("dear")
-    (tmp_path / "empty").mkdir()
-    before = contents(tmp_path)
-    for name in ("deep/new", "empty", "used"):
-        for error in fail_at_each_write(lambda n=name: other.save(tmp_path / n, force=True)):
-            assert isinstance(error, OutputError) and "No space left" in str(error) and "\n" not in str(error)
-            assert ".tmp" not in str(error)
-            after = contents(tmp_path)
-            if after.get(f"{name}/{LIST}") == before.get(f"{name}/{LIST}"):  # the new files were not complete
-                assert after == before
-        before = contents(tmp_path)
-    assert (tmp_path / "used" / "note.txt").read_text() == "dear"
 
 
 def test_interruption_leaves_nothing_behind_and_keeps_the_previous_exhibit(brief, tmp_path, monkeypatch):

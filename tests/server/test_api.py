@@ -91,23 +91,23 @@ def test_every_available_selector_works(shared_server):
         ({"settings": {"sift": {"no_such": 1}}}, 400, "no option 'no_such'"),
         ({"settings": {"sift": {"store": "/etc"}}}, 400, "no option 'store'"),
         ({"settings": {"sift": {"floor": "wide"}}}, 400, "expected a number"),
-        ({"methods": ["dig"], "settings": {"dig": {"model": "http://127.0.0.1:9/v1"}}}, 400, "Model can't be set"),
-        ({"methods": ["himu"], "settings": {"himu": {"detector": "x"}}}, 400, "Detector can't be set"),
+        ({"methods": ["dig"], "settings": {"dig": {"model": "http://127.0.0.1:9/v1"}}}, 400, "model can't be set"),
+        ({"methods": ["himu"], "settings": {"himu": {"detector": "x"}}}, 400, "detector can't be set"),
         ({"methods": ["sift"], "visual_demand": 0.7}, 400, "visual_demand is 0.7, which sift does not use"),
         ({"question": "  "}, 400, "question is empty"),
         ({"methods": ["sift"], "from_s": 6, "to_s": 2}, 400, "expected an end after"),
         ({"methods": ["sift"], "from_s": 900}, 400, "outside the video"),
-        ({"removed_s": list(range(25))}, 400, "very frame of the video is near"),
-        ({"budget": 0}, 422, "udget"),
-        ({"budget": 10**9}, 422, "udget"),
-        ({"methods": []}, 422, "ethods"),
-        ({"nonsense": 1}, 422, "onsense"),
-        ({"question": ""}, 422, "uestion"),
+        ({"removed_s": list(range(25))}, 400, "every frame of the video is near"),
+        ({"budget": 0}, 422, "budget"),
+        ({"budget": 10**9}, 422, "budget"),
+        ({"methods": []}, 422, "methods"),
+        ({"nonsense": 1}, 422, "nonsense"),
+        ({"question": ""}, 422, "question"),
     ],
 )
 def test_invalid_settings_are_error_messages(shared_server, change, status, words):
     reply = shared_server.post(f"/api/videos/{shared_server.boat}/view", json=asked(**change))
-    assert reply.status_code == status and words in reply.json()["detail"]
+    assert reply.status_code == status and words in reply.json()["detail"].lower()
 
 
 def test_question_about_a_video_not_indexed_is_a_conflict(shared_server):

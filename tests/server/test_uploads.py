@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from framesift.text.finding import search_events
-from framesift.text.subtitles import search_sidecars
 from helpers.running_server import make_video, run_server, until, video_bytes
 
 CUES = "1\n00:00:01,000 --> 00:00:03,000\nBecause of the wind.\n"
@@ -93,15 +92,6 @@ def test_no_subtitle_file_name_overwrites_the_video(empty_server):
         assert add_subtitles(empty_server, video, name).status_code in (200, 400)
         assert (empty_server.services.files.uploads / "bare").read_bytes() == video_bytes()
         assert set(stored(empty_server)) <= {"bare", "bare.srt", "bare.en.srt"}
-
-
-def test_subtitles_named_after_a_language_keep_it_and_few_tags(empty_server):
-    video = empty_server.upload()["id"]
-    for name in ("english.srt", "video_ja.srt", f"a{'.de' * 150}.srt"):
-        reply = add_subtitles(empty_server, video, name)
-    assert sorted(reply.json()["beside"]) == ["video.de.srt", "video.english.srt", "video.ja.srt"]
-    found = search_sidecars(empty_server.services.files.uploads / "video.mp4").found
-    assert {sidecar.language for sidecar in found} == {"de", "en", "ja"}
 
 
 def test_uploads_of_one_name_do_not_share_subtitles(empty_server):
