@@ -32,7 +32,10 @@ class Received:
 
 @dataclass
 class Sent:
-    """A reply. hold: it waits for this event before its last piece; then `cut` closes the connection instead."""
+    """A reply. hold: it waits for this event before its last piece; then `cut` closes the connection instead.
+
+    Without pieces nothing is sent at all.
+    """
 
     pieces: list[bytes]
     status: int = 200
@@ -108,24 +111,35 @@ class _Handler(BaseHTTPRequestHandler):
             return Sent(list(events(reply)), kind="text/event-stream")
         return Sent([json.dumps(reply).encode()])
 
+    def _has_gone(self, hold: threading.Event) -> bool:
+        """Whether the client ends the connection before the event is set."""
+        self.connection.settimeout(0.01)
+        while not hold.is_set():
+            try:
+                if not self.connection.recv(1):
+                    break
+            except TimeoutError:
+                continue
+            except ConnectionResetError:  # by a client that has not read all
+                break
+        else:
+            self.connection.settimeout(None)
+            return False
+        self.server.closed.set()
+        self.close_connection = True
+        return True
+
     def _send(self, reply: Sent) -> None:
+        if reply.hold is not None and not reply.pieces and self._has_gone(reply.hold):
+            return
         self.send_response(reply.status)
         for name, text in {"Content-Type": reply.kind, "Transfer-Encoding": "chunked", **reply.headers}.items():
             self.send_header(name, text)
         self.end_headers()
         *first, last = [f"{len(piece):x}\r\n".encode() + piece + b"\r\n" for piece in reply.pieces]
         self.wfile.write(b"".join(first))
-        if reply.hold is not None:
-            self.connection.settimeout(0.01)
-            while not reply.hold.is_set():
-                try:
-                    if not self.connection.recv(1):
-                        self.server.closed.set()
-                        self.close_connection = True
-                        return
-                except TimeoutError:
-                    pass
-            self.connection.settimeout(None)
+        if reply.hold is not None and self._has_gone(reply.hold):
+            return
         if reply.cut:
             self.close_connection = True
         else:

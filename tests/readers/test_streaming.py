@@ -1,5 +1,6 @@
 """Replies in pieces: what is shown while they arrive, the answer at their end, and requests that are stopped."""
 
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 
@@ -13,7 +14,9 @@ from framesift.readers.openai import OpenAIReader
 from framesift.readers.parsing import readable_pieces
 from framesift.readers.stopping import StopEvent, stop_requests_with
 from framesift.types import Answer
-from helpers.silent_server import FIRST_PIECE, SilentServer
+from helpers.running_server import until
+from helpers.strict_server import completion, events
+from helpers.upstream import Sent, Upstream
 
 OPEN = fs.Question("When does he leave?")
 
@@ -91,12 +94,12 @@ def test_failure_inside_a_stream_is_one_sentence(server, exhibit, stream, messag
         streamed(exhibit, server)
 
 
-@pytest.mark.parametrize("silent", [FIRST_PIECE], indirect=True)
+@pytest.mark.parametrize("silent", [2], indirect=True)
 def test_closing_the_iterator_closes_the_connection(silent, exhibit):
     pieces = stream_answer(exhibit, OPEN, text_mode="aligned", reader=OpenAIReader(silent.url))
-    assert next(pieces) == "The"
+    assert next(pieces) == "The "
     pieces.close()
-    assert silent.ended.wait(60)
+    assert silent.closed.wait(60)
 
 
 def test_reader_of_another_package_may_stream_or_not(exhibit):
@@ -116,11 +119,13 @@ def test_reader_of_another_package_may_stream_or_not(exhibit):
         list(stream_answer(exhibit, OPEN, text_mode="aligned", reader=Broken()))
 
 
-@pytest.fixture(params=["", FIRST_PIECE], ids=["before the reply", "inside the reply"])
+@pytest.fixture(params=[0, 2], ids=["before the reply", "inside the reply"])
 def silent(request):
-    running = SilentServer(request.param)
-    yield running
-    running.listener.close()
+    """A server that sends nothing, or all but the last of this many pieces."""
+    with Upstream() as running:
+        pieces = list(events(completion("The end.")))[: request.param]
+        running.replies.append(Sent(pieces, kind="text/event-stream", hold=threading.Event()))
+        yield running
 
 
 def ask_until(stop, server):
@@ -132,12 +137,12 @@ def test_waiting_request_is_ended_at_once_and_not_sent_again(silent):
     stop = StopEvent()
     with ThreadPoolExecutor(1) as thread:
         reply = thread.submit(ask_until, stop, silent)
-        assert silent.asked.wait(60)
+        until(lambda: silent.chats)
         stop.set()
-        assert silent.ended.wait(60)
+        assert silent.closed.wait(60)
         with pytest.raises((Stopped, ReaderError)):
             reply.result(60)
-    assert silent.requests == 1
+    assert len(silent.chats) == 1
 
 
 def test_request_of_a_stopped_thread_is_not_sent(silent):
@@ -145,4 +150,4 @@ def test_request_of_a_stopped_thread_is_not_sent(silent):
     stop.set()
     with pytest.raises(Stopped):
         copy_context().run(ask_until, stop, silent)
-    assert silent.requests == 0
+    assert silent.chats == []

@@ -3,11 +3,11 @@
 import json
 import socket
 import threading
+from types import SimpleNamespace
 
 import httpx
 import pytest
 
-import framesift as fs
 from framesift._utils.addresses import RefusedAddress, is_public
 from framesift.errors import FramesiftError
 from framesift.pipeline.config import PipelineConfig
@@ -17,8 +17,8 @@ from framesift.server import answering
 from framesift.server.config import ServerConfig
 from framesift.server.page_readers import AddedReader, PageReaders
 from helpers.running_server import QUESTION, asked, run_server, until
-from helpers.silent_server import SilentServer
 from helpers.strict_server import StrictServer
+from helpers.upstream import Sent, Upstream
 
 READER = "http://localhost:9/v1#m"
 
@@ -30,22 +30,17 @@ def test_only_configured_readers_are_asked(shared_server):
     assert reply.status_code == 400 and "No reader" in reply.json()["detail"]
 
 
-class HeldReader:
-    """Answers only once `release` is set."""
-
-    def __init__(self):
-        self.asked, self.release = threading.Event(), threading.Event()
-
-    def answer(self, *_):
-        self.asked.set()
-        self.release.wait(120)
-        raise fs.FramesiftError("it never spoke")
-
-
 @pytest.fixture
 def held(monkeypatch):
-    reader = HeldReader()
-    monkeypatch.setattr(reader_base, "get_reader", lambda _: reader)
+    """A reader that answers only once `release` is set."""
+    reader = SimpleNamespace(asked=threading.Event(), release=threading.Event())
+
+    def answer(*_):
+        reader.asked.set()
+        reader.release.wait(120)
+        raise FramesiftError("it never spoke")
+
+    monkeypatch.setattr(reader_base, "get_reader", lambda _: SimpleNamespace(answer=answer))
     yield reader
     reader.release.set()
 
@@ -90,13 +85,14 @@ def test_request_that_finds_no_free_place_is_refused(shared_server, monkeypatch)
 
 
 def test_abandoned_request_ends_the_request_to_the_model_before_its_first_word(shared_server, monkeypatch):
-    silent = SilentServer()
-    monkeypatch.setattr(shared_server.services.answering.readers, "_configured", [silent.url])
-    body = json.dumps(asked(reader=silent.url))
-    with socket.create_connection(("127.0.0.1", shared_server.port)) as client:
-        client.sendall(shared_server.head(f"/api/videos/{shared_server.boat}/ask", len(body)) + body.encode())
-        assert silent.asked.wait(60)
-    assert silent.ended.wait(60)
+    with Upstream() as silent:
+        silent.replies.append(Sent([], hold=threading.Event()))
+        monkeypatch.setattr(shared_server.services.answering.readers, "_configured", [silent.url])
+        body = json.dumps(asked(reader=silent.url))
+        with socket.create_connection(("127.0.0.1", shared_server.port)) as client:
+            client.sendall(shared_server.head(f"/api/videos/{shared_server.boat}/ask", len(body)) + body.encode())
+            until(lambda: silent.chats)
+        assert silent.closed.wait(60)
     slots = shared_server.services.answering._reader_requests
     until(lambda: slots._value == answering.MAX_READER_REQUESTS)
 
