@@ -75,7 +75,9 @@ class Clip:
     rotation: float | None = None
     mirrored: bool = False
     colours: dict[str, int] = field(default_factory=dict)  # attributes of the stream's codec context
-    sound_s: float = 0.0
+    sound_s: float = 0.0  # of silence
+    sound: np.ndarray | None = None  # samples at 16 kHz
+    sound_codec: str = "aac"
     container: dict[str, str] = field(default_factory=dict)
     pictures: Sequence[np.ndarray] | None = None
 
@@ -95,15 +97,20 @@ class Clip:
                 stream.codec_context.sample_aspect_ratio = self.aspect
             if self.rotation is not None:
                 stream.set_display_rotation(self.rotation, hflip=self.mirrored)
-            sound = out.add_stream("aac", rate=16000) if self.sound_s else None
+            samples = np.zeros(int(self.sound_s * 16000)) if self.sound is None else self.sound
+            sound = out.add_stream(self.sound_codec, rate=16000, layout="mono") if len(samples) else None
+            assert sound is None or isinstance(sound, av.AudioStream)
             for number, tick in enumerate(self.ticks):
                 frame = self._frame(number)
                 frame.pts, frame.time_base = tick, self.time_base
                 out.mux(stream.encode(frame))
             out.mux(stream.encode(None))
             if sound is not None:
-                for block in _silence(self.sound_s):
-                    out.mux(sound.encode(block))
+                for start in range(0, len(samples), 1024):
+                    block = samples[None, start : start + 1024].astype(np.float32)
+                    heard = av.AudioFrame.from_ndarray(block, "fltp", "mono")
+                    heard.sample_rate, heard.pts, heard.time_base = 16000, start, Fraction(1, 16000)
+                    out.mux(sound.encode(heard))
                 out.mux(sound.encode(None))
         return path
 
@@ -113,26 +120,12 @@ class Clip:
         return av.VideoFrame.from_ndarray(numbered(number, *self.size), "rgb24")
 
 
-def _silence(seconds: float) -> list[av.AudioFrame]:
-    frames = []
-    for start in range(0, int(seconds * 16000), 1024):
-        frame = av.AudioFrame.from_ndarray(np.zeros((1, 1024), dtype=np.float32), "fltp", "mono")
-        frame.sample_rate, frame.pts, frame.time_base = 16000, start, Fraction(1, 16000)
-        frames.append(frame)
-    return frames
-
-
-def decode_all(path: Path, aspect: Fraction | None = None) -> list[tuple[Fraction, np.ndarray]]:
+def decode_all(path: Path) -> list[tuple[Fraction, np.ndarray]]:
     """Every frame by a plain, complete decode: (presentation time as stored, picture)."""
     with av.open(str(path)) as container:
-        stream = container.streams.video[0]
-        converter = FrameConverter(aspect)
-        return [(presentation_time(frame), converter.convert(frame)) for frame in container.decode(stream)]
-
-
-def presentation_time(frame: av.VideoFrame) -> Fraction:
-    assert frame.pts is not None and frame.time_base is not None
-    return frame.pts * frame.time_base
+        converter = FrameConverter(None)
+        frames = ((frame.pts or 0, frame.time_base or Fraction(0), frame) for frame in container.decode(video=0))
+        return [(pts * time_base, converter.convert(frame)) for pts, time_base, frame in frames]
 
 
 def grid(times: Sequence[Any], end: Any, fps: Fraction) -> list[int]:

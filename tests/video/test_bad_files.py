@@ -28,22 +28,19 @@ def test_missing_file_and_directory_are_refused(tmp_path):
     refused(tmp_path, "directory")
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "words"),
-    [
+def test_file_that_is_no_video_is_refused_and_opens_no_other(tmp_path):
+    Clip(ticks=range(25), options=X264).write(tmp_path / "secret.ts")
+    subtitles = b"1\n00:00:01,000 --> 00:00:02,000\nnothing to see\n" * 50
+    for name, content, words in (
         ("empty.mp4", b"", "empty"),
-        ("notes.mp4", b"1\n00:00:01,000 --> 00:00:02,000\nnothing to see\n" * 50, "MP4"),
-        ("notes.srt", b"1\n00:00:01,000 --> 00:00:02,000\nnothing to see\n" * 50, "MP4"),
+        ("notes.mp4", subtitles, "MP4"),
+        ("notes.srt", subtitles, "MP4"),
         ("noise.mp4", np.random.default_rng(0).bytes(50_000), "MP4"),
         ("list.mp4", b"#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\nsecret.ts\n#EXT-X-ENDLIST\n", "MP4"),
         ("list.ffconcat", b"ffconcat version 1.0\nfile secret.ts\n", "MP4"),
-    ],
-    ids=["empty", "text", "subtitles", "random bytes", "playlist", "concat script"],
-)
-def test_file_that_is_no_video_is_refused_and_opens_no_other(tmp_path, name, content, words):
-    Clip(ticks=range(25), options=X264).write(tmp_path / "secret.ts")
-    (tmp_path / name).write_bytes(content)
-    refused(tmp_path / name, words)
+    ):
+        (tmp_path / name).write_bytes(content)
+        refused(tmp_path / name, words)
 
 
 def test_audio_file_is_refused(tmp_path):

@@ -63,22 +63,10 @@ def test_sound_stays_in_step_with_the_frames(tmp_path, cut, codec, suffix):
 
 def write_flashes(path, codec):
     """White frames and a tone in the first 0.2 s of every second, black ones and silence in the rest."""
-    with av.open(str(path), "w") as out:
-        video, sound = out.add_stream("libx264", rate=25, options={"g": "20"}), out.add_stream(codec, rate=16000)
-        video.width, video.height, video.pix_fmt, sound.layout = 96, 64, "yuv420p", "mono"
-        for number in range(100):
-            pixels = np.full((64, 96, 3), 255 if number % 25 < 5 else 0, np.uint8)
-            frame = av.VideoFrame.from_ndarray(pixels, "rgb24")
-            frame.pts, frame.time_base = number, Fraction(1, 25)
-            out.mux(video.encode(frame))
-            at = np.arange(number * 640, (number + 1) * 640)
-            tone = np.where(at % 16000 < 3200, 0.8 * np.sin(at * 0.4), 0.0).astype(np.float32)[None]
-            block = av.AudioFrame.from_ndarray(tone, "fltp", "mono")
-            block.sample_rate, block.pts, block.time_base = 16000, number * 640, Fraction(1, 16000)
-            out.mux(sound.encode(block))
-        out.mux(video.encode(None))
-        out.mux(sound.encode(None))
-    return path
+    pictures = [np.full((64, 96, 3), 255 if number < 5 else 0, np.uint8) for number in range(25)]
+    at = np.arange(64_000)
+    tone = np.where(at % 16_000 < 3200, 0.8 * np.sin(at * 0.4), 0.0)
+    return Clip(options={"g": "20"}, size=(96, 64), pictures=pictures, sound=tone, sound_codec=codec).write(path)
 
 
 def test_text_of_the_part_is_a_subtitle_track(video, tmp_path):

@@ -9,8 +9,7 @@ import pytest
 
 from framesift.video import parallel
 from framesift.video.frames import sample
-from framesift.video.timeline import read_timeline
-from helpers.clips import Clip
+from helpers.clips import Clip, packet_places
 
 X264 = {"crf": "20", "preset": "veryfast", "bf": "2", "g": "12"}
 CLIPS = {
@@ -58,8 +57,7 @@ def test_parallel_decoding_gives_the_images_and_times_of_a_sequential_one(clips,
 
 
 def test_damage_found_while_decoding_gives_the_result_of_a_sequential_decode(clips, use_cores, tmp_path):
-    content = bytearray(clips[0].read_bytes())
-    at = content.find(b"mdat") + 4 + int(read_timeline(clips[0]).sizes[:50].sum())
+    content, (at, _) = bytearray(clips[0].read_bytes()), packet_places(clips[0])[50]
     content[at + 30 : at + 400] = np.random.default_rng(0).integers(1, 255, 370, dtype=np.uint8).tobytes()
     path = tmp_path / "damaged.mp4"
     path.write_bytes(content)
