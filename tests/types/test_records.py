@@ -89,19 +89,16 @@ def test_evidence_does_not_modify_its_input():
     frames[0, 0] = 3.0
 
 
-@pytest.mark.parametrize(
-    ("options", "valid"),
-    [
+def test_option_letters_and_empty_options_are_removed():
+    for options, valid in (
         (["A. a dog", "B. a cat"], ("a dog", "a cat")),
         (["(A) a dog", "(B) a cat", "(C) N/A"], ("a dog", "a cat")),
         (["a dog", "", "N/A", " a cat "], ("a dog", "a cat")),
         (["U.S. Navy", "B. Goode"], ("U.S. Navy", "B. Goode")),
         (["A man", "B flat"], ("A man", "B flat")),
         ([], ()),
-    ],
-)
-def test_option_letters_and_empty_options_are_removed(options, valid):
-    assert fs.Question("What is it?", options).valid_options == valid
+    ):
+        assert fs.Question("What is it?", options).valid_options == valid
 
 
 def test_query_text_is_the_stem_and_all_valid_options():
@@ -120,22 +117,17 @@ def test_selection_json_round_trip_is_lossless():
     assert fs.Selection.from_dict(record.to_dict()) == record
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
+def test_invalid_selection_json_is_rejected():
+    head = '{"schema": "framesift.selection/1"'
+    for text, message in (
         ("{", "not JSON"),
         ("[]", "this is not a selection"),
         ('{"schema": "other"}', "schema is 'other'"),
-        ('{"schema": "framesift.selection/1"}', "slots is None; expected a list"),
-        (
-            '{"schema": "framesift.selection/1", "method": "m", "budget": 1, "trace": {}, "slots": [{"x": 1}]}',
-            r"slots\[0\].index is missing",
-        ),
-    ],
-)
-def test_invalid_selection_json_is_rejected(text, message):
-    with pytest.raises(fs.InputError, match=message):
-        fs.Selection.from_json(text)
+        (head + "}", "slots is None; expected a list"),
+        (head + ', "method": "m", "budget": 1, "trace": {}, "slots": [{"x": 1}]}', r"slots\[0\].index is missing"),
+    ):
+        with pytest.raises(fs.InputError, match=message):
+            fs.Selection.from_json(text)
 
 
 def test_selection_prints_its_method_and_roles():
@@ -147,18 +139,10 @@ def test_slot_with_unknown_role_is_rejected():
         fs.Slot(0, 0.0, "star", 0.0)
 
 
-@pytest.mark.parametrize(
-    ("time_s", "shown"),
-    [
-        (0, "0:00:00.000"),
-        (201.48, "0:03:21.480"),
-        (3599.9996, "1:00:00.000"),
-        (86400.5, "24:00:00.500"),
-        (-0.5, "-0:00:00.500"),
-    ],
-)
-def test_clock_formats_hours_minutes_seconds(time_s, shown):
-    assert clock(time_s) == shown
+def test_clock_formats_hours_minutes_seconds():
+    shown = {0: "0:00:00.000", 201.48: "0:03:21.480", 3599.9996: "1:00:00.000", 86400.5: "24:00:00.500"}
+    assert {time_s: clock(time_s) for time_s in shown} == shown
+    assert clock(-0.5) == "-0:00:00.500"
 
 
 def test_rounded_clock_shows_tenths_where_there_are_any():

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import framesift as fs
 from framesift.types import vectors
-from framesift.types.vectors import TIE_TOLERANCE, UnitRows, dot_products, merge_ties, small_products, unit_rows
+from framesift.types.vectors import TIE_TOLERANCE, UnitRows, merge_ties, small_products, unit_rows
 from helpers.examples import examples
 
 seeds = st.integers(0, 2**32 - 1)
@@ -31,9 +31,8 @@ def test_float16_and_integers_are_accepted():
         assert unit_rows(np.array([[3, 4]], dtype=dtype), "frames") == pytest.approx(np.array([[0.6, 0.8]]))
 
 
-@pytest.mark.parametrize(
-    ("rows", "message"),
-    [
+def test_invalid_rows_are_rejected():
+    for rows, message in (
         ([[1.0, 0.0], [0.0, 0.0]], r"frames\[1\] is all zeros"),
         ([[1.0, 0.0], [np.nan, 1.0]], r"frames\[1\] has a value that is not finite"),
         ([1.0, 2.0], r"shape \(2,\); expected \(rows, dimensions\)"),
@@ -41,11 +40,9 @@ def test_float16_and_integers_are_accepted():
         ([["a", "b"]], "can't be read as an array of numbers"),
         ([[1j, 2.0]], "can't be read as an array of numbers"),
         ([[1.0], [1.0, 2.0]], "can't be read as an array of numbers"),
-    ],
-)
-def test_invalid_rows_are_rejected(rows, message):
-    with pytest.raises(fs.InputError, match=message):
-        unit_rows(rows, "frames")
+    ):
+        with pytest.raises(fs.InputError, match=message):
+            unit_rows(rows, "frames")
 
 
 @settings(max_examples=examples(200), deadline=None)
@@ -58,15 +55,7 @@ def test_float32_products_are_within_the_error_bound(seed, dim, count):
 
 
 @settings(max_examples=examples(100), deadline=None)
-@given(seeds, st.sampled_from([1, 2, 255, 256, 257, 600]))
-def test_products_in_blocks_equal_one_product(seed, count):
-    rng = np.random.default_rng(seed)
-    rows, others = rng.standard_normal((count, 5)).astype(np.float32), rng.standard_normal((3, 5))
-    assert dot_products(rows, others) == pytest.approx(rows.astype(np.float64) @ others.T, abs=1e-12)
-
-
-@settings(max_examples=examples(100), deadline=None)
-@given(seeds, st.integers(1, 60), st.integers(1, 8))
+@given(seeds, st.sampled_from([1, 60, 63, 64, 65, 600]), st.sampled_from([1, 3, 8, 600]))
 def test_products_of_repeated_rows_equal_those_of_each_row(seed, count, distinct):
     rng = np.random.default_rng(seed)
     some, other = rng.standard_normal((distinct, 12)), rng.standard_normal((3, 12))
@@ -126,14 +115,6 @@ def test_merge_ties_preserves_values_and_order(values):
     assert (np.diff(merged[order]) >= 0).all()
 
 
-def test_part_shares_the_memory_of_the_whole():
-    whole = UnitRows(np.eye(5, dtype=np.float32))
-    part = whole[1:4]
-    assert len(part) == 3 and part.dim == 5
-    assert np.shares_memory(part.rows, whole.rows) and np.shares_memory(part.float32(), whole.float32())
-    assert part.step_distances.tolist() == UnitRows(whole.rows[1:4]).step_distances.tolist()
-
-
 @pytest.fixture(params=["float32", "float16"])
 def whole(request, monkeypatch):
     """Vectors as of a short video, and as of a long one, which stay in half precision."""
@@ -165,7 +146,7 @@ def test_comparing_vectors_takes_no_copy_of_them(whole):
     kept = np.flatnonzero(np.arange(len(whole)) % 7)
     queries = whole.exact(kept[:3])
     tracemalloc.start()
-    for rows in (whole, whole[kept]):
+    for rows in (whole, whole[kept], whole[1:]):
         rows.products(queries)
         rows.mean(0, len(rows))
     assert tracemalloc.get_traced_memory()[1] < 4 * len(whole) * whole.dim
