@@ -19,11 +19,6 @@ from framesift._utils.files import (
 from helpers.full_disk import largest_file
 
 
-def test_written_file_is_alone_in_its_folder(tmp_path):
-    assert write_text(tmp_path / "new" / "a.txt", "ä").read_text(encoding="utf-8") == "ä"
-    assert [path.name for path in (tmp_path / "new").iterdir()] == ["a.txt"]
-
-
 def test_failed_write_keeps_the_previous_file(tmp_path):
     write_text(tmp_path / "a.txt", "before")
     with pytest.raises(FileNotFoundError), atomic_path(tmp_path / "a.txt") as temporary:

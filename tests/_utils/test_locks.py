@@ -3,8 +3,6 @@
 import errno
 import os
 
-import pytest
-
 from framesift._utils import locks
 from framesift._utils.locks import file_lock
 from helpers.read_only import make_read_only
@@ -12,16 +10,6 @@ from helpers.read_only import make_read_only
 
 def fail():
     raise AssertionError("it waited")
-
-
-def test_waiting_ends_with_what_the_callback_raises(tmp_path):
-    with (
-        file_lock(tmp_path / "lock", fail),
-        pytest.raises(AssertionError, match="it waited"),
-        file_lock(tmp_path / "lock", fail),
-    ):
-        pass
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_lock_of_a_process_that_was_killed_is_free(tmp_path):

@@ -116,13 +116,6 @@ def test_names_that_are_not_utf8_are_listed(tmp_path):
     assert names(tmp_path / "x") == {"a.txt"}
 
 
-def test_folder_without_permission_is_an_error_of_the_input(tmp_path):
-    (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="can't be written"):
-        write(tmp_path / "file" / "x", "a.txt")
-    assert contents(tmp_path) == {"file": b""}
-
-
 @pytest.fixture
 def again(tmp_path):
     """Restores the output of a run before, with a file of others; the next run replaces it."""
