@@ -18,7 +18,6 @@ from helpers.changing_files import (
     overwrite,
     overwrite_keeping_times,
     stored_payloads,
-    touch,
 )
 from helpers.clips import make_clip
 from helpers.sounds import noise, write_sound
@@ -124,13 +123,6 @@ def test_recognised_text_is_that_of_the_file_after_the_change(with_sound, tmp_pa
     (entry,) = store.entries()
     assert store.load_events(fingerprint(clip), entry.manifest["made_by"])[0] == list(found.events)
     assert len(caplog.messages) == 1
-
-
-def test_text_of_a_file_that_changes_twice_is_not_stored(with_sound, tmp_path, find):
-    clip = Path(shutil.copy(with_sound[0], tmp_path / "clip.mkv"))
-    with pytest.raises(fs.InputError, match="is being written"):
-        find(clip, tmp_path / "store", lambda: touch(clip, None))
-    assert list(Store(tmp_path / "store").entries()) == []
 
 
 def test_timeline_of_an_earlier_file_at_the_same_path_is_not_used(originals, tmp_path):

@@ -55,12 +55,6 @@ def test_stored_index_is_loaded_unchanged(filled):
     assert index.frames == pytest.approx(expected, abs=1e-6)
 
 
-def test_other_keys_are_not_found(filled):
-    for change in ({"video": "cd" * 16}, {"encoder_fingerprint": "e" * 16}, {"fps": "1"}, {"mode": "fast"}):
-        other = IndexKey(**{**KEY.__dict__, **change})
-        assert filled.load(other, "video.mp4") is None
-
-
 @pytest.mark.parametrize(
     ("name", "damage"),
     [

@@ -19,7 +19,7 @@ from framesift.store.timelines import pack_timeline, timeline_from
 from framesift.video import timeline as video_timeline
 from framesift.video.clock import ClockShifts, Jump
 from framesift.video.timeline import read_timeline, scan_packets
-from helpers.clips import keep_parts, make_clip
+from helpers.clips import make_clip
 from helpers.encoders import GridEncoder
 from helpers.read_only import make_read_only
 
@@ -115,33 +115,6 @@ def test_every_field_is_restored(place):
         assert (other == value).all() if isinstance(value, np.ndarray) else other == value, name
 
 
-def test_selection_and_exhibit_are_the_same_with_it_and_without(place, scans, tmp_path):
-    def run(out):
-        forget()
-        settings = {"encoder": GridEncoder(), "fps": 1.0, "store": place / "store", "budget": 4}
-        video = fs.open(place / "clip.mp4", events=[fs.Event(2.0, 3.0, "a blue wall")], **settings)
-        video.select("Which wall?").save(out)
-        return {path.relative_to(out): path.read_bytes() for path in out.rglob("*") if path.is_file()}
-
-    restored = run(tmp_path / "with")
-    assert scans == []
-    shutil.rmtree(entry_folder(place))
-    assert run(tmp_path / "without") == restored
-    assert len(scans) == 1
-    open_again(place)  # whose timeline was stored now
-    assert len(scans) == 1
-
-
-def test_gaps_and_jumps_of_a_recording_are_restored(tmp_path, scans):
-    whole = make_clip(tmp_path / "whole.ts", seconds=30)
-    clip = keep_parts(whole, tmp_path / "clip.ts", [0, 1, 4, 2, 3])
-    fs.index(clip, GridEncoder(), 1.0, store=tmp_path / "store")
-    made = read_timeline(clip)
-    assert made.jumps
-    assert_same(open_again(tmp_path, clip.name), made)
-    assert len(scans) == 1
-
-
 def damage(place):
     file = entry_folder(place) / PAYLOAD
     file.write_bytes(file.read_bytes()[:-1] + b"?")
@@ -152,13 +125,14 @@ def damage(place):
     [
         (lambda place: os.utime(place / "clip.mp4", ns=(1, 1)), ""),
         (lambda place: change_manifest(entry_folder(place), rules="0"), ""),
+        (lambda place: shutil.rmtree(entry_folder(place)), ""),
         (damage, "is damaged"),
     ],
-    ids=["other time of the video", "other rules", "damage"],
+    ids=["other time of the video", "other rules", "removed", "damage"],
 )
 def test_unusable_timeline_is_scanned_again_and_replaced(place, scans, caplog, change, problem):
     change(place)
-    for _ in range(2):
+    for _ in range(2):  # the second time it is restored
         open_again(place)
         assert len(scans) == 1
     assert problem in caplog.text
