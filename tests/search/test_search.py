@@ -57,15 +57,12 @@ def test_best_frames_are_those_of_a_full_scan(tmp_path_factory, seed, count, lim
     for k in range(3):
         save(store, k, unit(centre + 0.03 * rng.normal(size=(count, 10)).round(1)))
     hits = search("one", encoder=ENCODER, store=store.root, limit=limit, by="frames", window_s=window_s)
-    query = ENCODER.encode_texts(["one"])[0].astype(np.float64)
-    stored = np.concatenate([frames for _, frames in stored_frames(store)])
-    scores = (stored @ query).round(12)
-    wanted: list[int] = []
-    for row in sorted(range(3 * count), key=lambda row: (-scores[row], row)):
-        near = (r for r in wanted if r // count == row // count and abs(r - row) <= window_s)
-        if len(wanted) < limit and next(near, None) is None:
-            wanted.append(row)
-    assert [(hit.fingerprint, hit.time_s) for hit in hits] == [(f"{row // count:032x}", row % count) for row in wanted]
+    wanted: list[tuple[str, float]] = []
+    for _, video, time_s in full_scan(store, "one"):
+        is_near = any(other == video and abs(at_s - time_s) <= window_s for other, at_s in wanted)
+        if len(wanted) < limit and not is_near:
+            wanted.append((video, time_s))
+    assert [(hit.fingerprint, hit.time_s) for hit in hits] == wanted
 
 
 @pytest.fixture
@@ -91,17 +88,14 @@ def save_events(store, k, *events):
     store.save_events(f"{k:032x}", "corpus", list(events), f"/videos/{k}.mp4")
 
 
-def stored_frames(store):
-    """The fingerprint and the unit vectors (n, D) float64 of each video, in the order of the fingerprints."""
-    for file in sorted(store.root.rglob("index.safetensors")):
+def full_scan(store, text):
+    """The score in float64, the fingerprint and the time of every stored vector, one a second, the best first."""
+    query, rows = ENCODER.encode_texts([text])[0].astype(np.float64), []
+    for file in store.root.rglob("index.safetensors"):
         frames = load_file(file)["frames"].astype(np.float64)
-        yield file.parts[-3], frames / np.linalg.norm(frames, axis=1, keepdims=True)
-
-
-def best_of(store, text):
-    query = ENCODER.encode_texts([text])[0].astype(np.float64)
-    rows = ((score, name, time) for name, frames in stored_frames(store) for time, score in enumerate(frames @ query))
-    return max(rows)[1:]
+        scores = (frames @ query / np.linalg.norm(frames, axis=1)).round(12)
+        rows += [(score, file.parts[-3], float(time_s)) for time_s, score in enumerate(scores)]
+    return sorted(rows, key=lambda row: (-row[0], *row[1:]))
 
 
 def hit_of(store, text):
@@ -110,14 +104,14 @@ def hit_of(store, text):
 
 
 def test_search_follows_a_store_that_grows_and_shrinks(store):
-    assert hit_of(store, "one") == best_of(store, "one")
+    assert hit_of(store, "one") == full_scan(store, "one")[0][1:]
     for k in range(3, 9):
         save(store, k)
-        assert hit_of(store, f"text {k}") == best_of(store, f"text {k}")
+        assert hit_of(store, f"text {k}") == full_scan(store, f"text {k}")[0][1:]
     for entry in list(store.entries())[:7]:
         if entry.manifest.get("kind") == "index":
             store.remove(entry)
-    assert hit_of(store, "one") == best_of(store, "one")
+    assert hit_of(store, "one") == full_scan(store, "one")[0][1:]
 
 
 def test_blank_frames_are_not_found(tmp_path):
