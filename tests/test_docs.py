@@ -7,8 +7,6 @@ import tomllib
 from importlib import import_module
 from pathlib import Path
 
-import pytest
-
 import framesift as fs
 from framesift.cli.bench import expand_shorthand
 from framesift.cli.parser import build_parser
@@ -28,18 +26,14 @@ def read(*names):
     return "".join((ROOT / name).read_text(encoding="utf-8") for name in names)
 
 
-@pytest.mark.parametrize(
-    ("pages", "entry", "names"),
-    [
+def test_every_command_selector_and_public_name_has_its_entry():
+    for pages, entry, names in (
         (["docs/cli.md"], "| `framesift {}` |", COMMANDS),
         (["docs/selectors.md", "docs/looking-selectors.md"], "**`{}`**", fs.selectors()),
         (["docs/api.md"], "::: framesift.{}\n", NAMES),
-    ],
-    ids=["commands", "selectors", "public names"],
-)
-def test_page_has_an_entry_for_each(pages, entry, names):
-    text = read(*pages)
-    assert [name for name in names if entry.format(name) not in text] == []
+    ):
+        text = read(*pages)
+        assert [name for name in names if entry.format(name) not in text] == []
 
 
 def test_every_command_in_the_pages_is_one_that_the_parser_takes():

@@ -4,14 +4,12 @@ import json
 import shutil
 from dataclasses import fields, replace
 
-import numpy as np
 import pytest
 
 import framesift as fs
 from framesift.errors import NotStored
 from framesift.pipeline.config import RECORDS, read_settings
-from framesift.video.frames import fetch
-from helpers.clips import make_clip, write_frames
+from helpers.clips import make_clip
 from helpers.encoders import GridEncoder
 
 EVENTS = [fs.Event(2, 4, "The launch was put off because of the wind."), fs.Event(11, 13, "Nobody has been back.")]
@@ -89,11 +87,6 @@ def test_automatic_budget_stops_where_the_method_can():
     assert fs.PipelineConfig().at_most(7) == fs.PipelineConfig(budget=7, options={"stop": True})
 
 
-def test_config_comes_back_from_its_own_json():
-    config = fs.PipelineConfig(budget=8, fps="2", options={"max_share": 0.5}, reader="similarity")
-    assert fs.PipelineConfig.from_dict(json.loads(json.dumps(config.to_dict()))) == config
-
-
 def test_config_is_read_from_json_and_yaml(tmp_path):
     (tmp_path / "a.json").write_text('{"budget": 8, "fps": 2}')
     (tmp_path / "a.yaml").write_text("budget: 8\nfps: 2\n")
@@ -162,37 +155,6 @@ def test_selection_has_the_warnings_of_the_video_and_its_text(video, clip):
     index = replace(video.index, warnings=("frames are missing",))
     warned = replace(video, index=index, text=replace(video.text, notes=("the charset was guessed",)))
     assert warned.select(QUESTION).warnings == warned.warnings
-
-
-def film_with_fades(path):
-    """Six scenes of 8 s, two of them dark, each faded in and out within 2 s, with 4 s of black between."""
-    rng = np.random.default_rng(4)
-    level = np.r_[0.02, np.linspace(0.25, 1, 3), np.ones(8), np.linspace(1, 0.25, 3), 0.02, np.zeros(8)]
-    frames = []
-    for scene in range(6):
-        picture = rng.integers(0, 256, (9, 16, 3)).repeat(12, 0).repeat(12, 1) * (0.15 if scene in (2, 4) else 1.0)
-        frames += [(picture * share).astype(np.uint8) for share in level]
-    return write_frames(path, frames, fps=2)
-
-
-def test_no_slot_shows_nothing_where_the_video_offers_another_frame(tmp_path):
-    film = film_with_fades(tmp_path / "film.mp4")
-    index = fs.index(film, GridEncoder(), 1.0, store=tmp_path / "store")
-    deviation = {time_s: image.std() for time_s, image in fetch(film, index.times_s.tolist())}
-    assert index.is_blank.tolist() == [deviation[time_s] < 2 for time_s in index.times_s.tolist()]
-    assert 24 <= index.is_blank.sum() < len(index) / 2
-    events = [fs.Event(k, k + 3.0, f"line {k}") for k in range(0, 66, 6)]
-    questions = [f"question {k}" for k in range(10)]
-    options = {"events": events, "encoder": GridEncoder(), "store": tmp_path / "store"}
-    blank = {}
-    for choice in ("keep", "skip"):
-        selections = fs.select_many(index, questions, budget=8, blank_frames=choice, **options)
-        blank[choice] = [slot for s in selections for slot in s.slots if deviation[slot.time_s] < 2]
-    assert len(blank["keep"]) > 0
-    for slot in blank["skip"]:  # only where all of the event is blank
-        assert slot.role == "ground"
-        during = [t for t in deviation if slot.event.start_s <= t <= slot.event.end_s]
-        assert all(deviation[time_s] < 2 for time_s in during)
 
 
 def test_text_in_place_of_a_list_of_questions_is_an_error(video):

@@ -121,22 +121,6 @@ def test_doctor_names_every_plugin_with_its_reason(capsys, tmp_path):
         assert all(reason in problems[kind, name] for name, (_, reason) in BROKEN.items())
 
 
-@pytest.mark.usefixtures("broken")
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["select", "-q", "Who?", "--method", "exits"],
-        ["index", "--encoder", "exits"],
-        ["ask", "-q", "Who?", "--reader", "exits"],
-    ],
-)
-def test_broken_plugin_by_name_is_one_sentence_on_the_command_line(capsys, tmp_path, words):
-    (tmp_path / "video.mp4").touch()
-    assert main([*words, str(tmp_path / "video.mp4")]) == 2
-    message = capsys.readouterr().err
-    assert "'exits' of bad-package can't be loaded (SystemExit: 3)" in message and message.count("\n") == 1
-
-
 def test_selector_with_other_parameters_is_refused(packages):
     entries = "[framesift.selectors]\nnarrow = wrong:narrow\nstrict = wrong:strict"
     packages.install("odd", entries, wrong=SOURCES["wrong"])

@@ -72,52 +72,37 @@ def test_settings_with_credentials_are_rejected():
             PipelineConfig(**settings)
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["ask", "v.mp4", "-q", "Red?", "--encoder", "test-encoder", "--reader", "{}"],
-        ["bench", "q.jsonl", "--methods", "uniform", "--encoder", "test-encoder", "--readers", "{}"],
+def test_every_command_rejects_credentials_and_stores_none(site, capfd):
+    encoder = ["--encoder", "test-encoder"]
+    for words in (
+        ["ask", "v.mp4", "-q", "Red?", *encoder, "--reader", "{}"],
+        ["bench", "q.jsonl", "--methods", "uniform", *encoder, "--readers", "{}"],
         ["select", "v.mp4", "-q", "Red?", "--method", "videotree", "--set", "model={}"],
         ["corpus", "ask", "--questions", "q.jsonl", "--results", "r", "--workers", "1", "--reader", "{}"],
         ["select", "v.mp4", "-q", "Red?", "--method", "t-star", "--set", "namer={}"],
-        ["serve", "--port", "0", "--encoder", "test-encoder", "--reader", "{}"],
-        ["proxy", "--port", "0", "--encoder", "test-encoder", "--upstream", "{}"],
-    ],
-    ids=lambda arguments: f"{arguments[0]} {arguments[-2]}",
-)
-def test_every_command_rejects_credentials_and_stores_none(site, capfd, arguments):
-    for address in WITH_CREDENTIALS[::4]:
-        code = main([argument.format(address) for argument in arguments])
-        output = "".join(capfd.readouterr())
-        assert code == 2 and output and PASSWORD not in output and KEY not in output
+        ["serve", "--port", "0", *encoder, "--reader", "{}"],
+        ["proxy", "--port", "0", *encoder, "--upstream", "{}"],
+    ):
+        for address in WITH_CREDENTIALS[::4]:
+            code = main([word.format(address) for word in words])
+            output = "".join(capfd.readouterr())
+            assert code == 2 and output and PASSWORD not in output and KEY not in output, words[0]
     files = [path for path in site.rglob("*") if path.is_file()]
     assert not (site / "r").exists() and not [path for path in files if PASSWORD.encode() in path.read_bytes()]
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
+def test_mistyped_command_does_not_repeat_a_secret(site, capfd):
+    for words in (
         ["--budget", f"http://me:{PASSWORD}@host/v1"],
         ["--budget", f"--readers=A=https://me:{PASSWORD}@h/v1"],
         ["--budget", f"s3://K:{PASSWORD}@b/v"],
         ["--budget", f"http://host/v1?key={KEY}"],
         ["--api-key", KEY],
-        [
-            "-q",
-            "Red?",
-            "--encoder",
-            "test-encoder",
-            "--reader",
-            "http://127.0.0.1:9/v1#m",
-            "--set",
-            f"key_variable={KEY}",
-        ],
-    ],
-)
-def test_mistyped_command_does_not_repeat_a_secret(site, capfd, words):
-    assert main(["ask", "v.mp4", *words]) == 2
-    output = "".join(capfd.readouterr())
-    assert PASSWORD not in output and KEY not in output
+        ["-q", "Red?", "--reader", "http://127.0.0.1:9/v1#m", "--set", f"key_variable={KEY}"],
+    ):
+        assert main(["ask", "v.mp4", "--encoder", "test-encoder", *words]) == 2
+        output = "".join(capfd.readouterr())
+        assert PASSWORD not in output and KEY not in output
 
 
 def test_reader_option_that_holds_a_secret_is_rejected():

@@ -11,8 +11,6 @@ from framesift.indexing.video_frames import JointFrames
 from framesift.pipeline.data import GAP_S
 from framesift.readers.answers import answer_lines
 from framesift.readers.prompts import compose
-from framesift.types import VideoSpan
-from framesift.types.video import locate
 from framesift.video.frames import fetch
 from helpers.clips import make_clip
 from helpers.encoders import GridEncoder
@@ -135,12 +133,6 @@ def test_exhibit_files_name_the_videos(video, tmp_path):
     assert all((folder / line["file"]).is_file() for line in lines) and "_clip-2_" in lines[-1]["file"]
     report = (folder / "report.html").read_text()
     assert "from 2 videos of 0:00:24 in all" in report and "clip (2).mp4 0:00:" in report
-
-
-def test_times_are_located_in_the_video_they_belong_to():
-    spans = [VideoSpan("a", 0.0, 12.0), VideoSpan("b", 22.0, 5.0)]
-    assert [locate(spans, t) for t in (0.0, 12.0, 22.0, 23.4)] == [("a", 0), ("a", 12), ("b", 0), ("b", 1.4)]
-    assert locate((), 3.0) == ("", 3.0)
 
 
 def test_what_is_meant_for_one_video_is_rejected_for_several(clips, tmp_path, capsys, monkeypatch):
