@@ -5,20 +5,22 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from helpers.clips import write_frames
 from helpers.plugin_packages import write_package
 
-COLOURS = {"crash": (255, 0, 0), "hang": (0, 0, 255), "slow": (0, 255, 0), "full": (255, 255, 255)}
+COLOURS = {"crash": (255, 0, 0), "hang": (0, 0, 255), "slow": (0, 255, 0)}
 
 
 def install_encoder(folder: Path) -> Path:
-    """Create a folder for sys.path with the encoder `test-encoder`, as an installed package has it."""
-    entry_point = "[framesift.encoders]\ntest-encoder = helpers.colour_encoder:ColourEncoder\n"
-    return write_package(folder, "test-encoder", entry_point)
+    """Create a folder for sys.path with the encoders `test-encoder` and `paused-grid`, as an installed package has."""
+    encoders = "test-encoder = helpers.colour_encoder:ColourEncoder\npaused-grid = helpers.encoders:PausedGrid\n"
+    return write_package(folder, "test-encoder", f"[framesift.encoders]\n{encoders}")
 
 
 def make_video(path, colour=None, seconds=8, seed=0):
@@ -39,16 +41,42 @@ def write_questions(file, *rows):
     return file
 
 
-def framesift(*arguments, path: Path, **options):
-    """Start the command in a process with the encoder installed."""
+def framesift(*arguments, path: Path, stdout: Any = subprocess.PIPE, **variables: str) -> subprocess.Popen[str]:
+    """Start the command in a process with the encoders installed, and these variables in its environment."""
     places = [str(path), *(place for place in sys.path if place)]
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join(places)}
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(places)} | variables
     command = [sys.executable, "-m", "framesift", *map(str, arguments)]
-    # A test run in the background ignores SIGINT, and so would the process.
-    options.setdefault("preexec_fn", lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
-    return subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options)
+    return subprocess.Popen(
+        command,
+        env=env,
+        stdout=stdout,
+        stderr=subprocess.PIPE,
+        text=True,
+        # A test run in the background ignores SIGINT, and so would the process.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
 
 
 def payloads(store):
     """The bytes of every index, by its path in the store."""
     return {str(p.relative_to(store)): p.read_bytes() for p in Path(store).rglob("index.safetensors")}
+
+
+def worker_processes(driver=None):
+    """(pid, parent) of the workers that this process, or another, has started directly or through others."""
+    parents = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):  # it has ended
+            parents[int(stat.parent.name)] = int(stat.read_text().rpartition(")")[2].split()[1])
+
+    def is_below(pid):
+        return pid == (driver or os.getpid()) or (pid in parents and is_below(parents[pid]))
+
+    return [(pid, parents[pid]) for pid in parents if is_worker(pid) and is_below(pid)]
+
+
+def is_worker(pid):
+    """Whether a worker has this process id: a process that nobody waits for keeps it, and another one may get it."""
+    with suppress(OSError):
+        return b"framesift.batch.executors.worker" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    return False

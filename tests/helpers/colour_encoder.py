@@ -1,15 +1,14 @@
-"""An encoder from another package that crashes, hangs, is slow or fills the disk, depending on the video's colour."""
+"""An encoder from another package that crashes, hangs or is slow, depending on the video's colour."""
 
 import ctypes
 import os
-import resource
 import time
 
 import numpy as np
 
 
 class ColourEncoder:
-    """Mean colours; crashes on red, hangs on blue, is slow on green; on white files can't grow.
+    """Mean colours; crashes on red, hangs on blue, is slow on green.
 
     While the file that HOLD names exists, green hangs as well.
     """
@@ -31,9 +30,6 @@ class ColourEncoder:
                 time.sleep(0.02)
                 while os.path.exists(os.environ.get("HOLD", "")):
                     time.sleep(0.01)
-            most = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
-            full = min(red, green, blue) > 240
-            resource.setrlimit(resource.RLIMIT_FSIZE, (500 if full else most, most))
             row[:3] = red / 255, green / 255, blue / 255
         return rows / np.linalg.norm(rows, axis=1, keepdims=True)
 

@@ -1,32 +1,39 @@
 """Every file of records that this package reads: a valid example of it, and what a command does with it.
 
 `file_uses(folder)` builds the examples in an empty folder. A use must end normally or with a FramesiftError, whatever
-the content of its file; `UnexpectedError` reports anything else with the mutation that caused it.
+the content of its file.
 """
 
 import contextlib
-import io
 import json
+import logging
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from logging.handlers import BufferingHandler
 from pathlib import Path
 
+import framesift as fs
 from framesift.errors import FramesiftError
+from framesift.indexing.index import PART_SIZE
+from framesift.library.files import read_json
+from framesift.library.jobs import Job
+from framesift.search.search import search
+from framesift.store.fingerprint import fingerprint
+from framesift.store.maintenance import describe, prune
+from framesift.store.store import Store, cached_text_vectors
+from helpers.clips import make_clip
 from helpers.encoders import GridEncoder
-from helpers.fault_tries import Fault, quiet
+from helpers.fault_tries import Fault, quiet, run_command
 from helpers.mutations import mutations
 from helpers.published_annotations import lvb_row, mme_row, write
 from helpers.result_rows import RUN, answers
 from helpers.small_dataset import FirstOption, make_dataset, small_plan
-from helpers.store_uses import store_files
 
+EVENTS = [fs.Event(2.0, 4.0, "The coffee is cold"), fs.Event(6.0, 7.5, "So is the tea")]
 MAX_MESSAGE = 6000  # characters: a sentence with one long name in it
-
-
-class UnexpectedError(Exception):
-    """A use raised something other than a FramesiftError with a sentence."""
 
 
 @dataclass(frozen=True)
@@ -40,33 +47,28 @@ class FileUse:
     use: Callable[[Path], object]
 
 
-def try_mutations(file: FileUse, count: int, seed: int = 0) -> dict[str, int]:
-    """Use `count` mutations of a file; how many were accepted and rejected. UnexpectedError for any other error."""
-    outcomes = {"accepted": 0, "rejected": 0}
+def try_mutations(file: FileUse, count: int, seed: int = 0) -> Counter[str]:
+    """Use `count` mutations of a file; how many were accepted and rejected. Other errors get a note of the mutation."""
+    outcomes: Counter[str] = Counter()
     try:
         for name, data in mutations(file.kind, file.data, count, seed):
             file.path.parent.mkdir(parents=True, exist_ok=True)
             file.path.write_bytes(data)
-            outcomes[_outcome(file, name)] += 1
+            try:
+                with quiet():
+                    file.use(file.path)
+                outcomes["accepted"] += 1
+            except FramesiftError as error:
+                if not 10 < len(str(error)) < MAX_MESSAGE:
+                    raise RuntimeError(f"{file.name}: {name}: {len(str(error))} characters") from error
+                outcomes["rejected"] += 1
+            except Exception as error:
+                error.add_note(f"{file.name}: {name}")
+                raise
     finally:
         file.path.parent.mkdir(parents=True, exist_ok=True)
         file.path.write_bytes(file.data)
     return outcomes
-
-
-def _outcome(file: FileUse, name: str) -> str:
-    try:
-        with quiet():
-            file.use(file.path)
-        return "accepted"
-    except FramesiftError as error:
-        if not 10 < len(str(error)) < MAX_MESSAGE:
-            raise UnexpectedError(f"{file.name}: {name}: a message of {len(str(error))} characters") from error
-        return "rejected"
-    except Fault as fault:
-        raise Fault(fault.kind, f"{file.name}: {name}: {fault}") from fault
-    except Exception as error:
-        raise UnexpectedError(f"{file.name}: {name}: {type(error).__name__}: {str(error)[:200]}") from error
 
 
 def file_uses(folder: Path) -> Iterator[FileUse]:
@@ -83,9 +85,9 @@ def file_uses(folder: Path) -> Iterator[FileUse]:
     clip = Path(dataset.items[0].video)
     yield from _selections(folder, clip)
     yield from _questions(folder, clip)
-    for name, path, use in store_files(folder, clip):
-        yield _file(name, path, path.read_bytes(), use)
-    yield from _server(folder)
+    yield from _store(folder, clip)
+    jobs = [asdict(Job(number, "index", "a.mp4", "a.mp4")) for number in "12"]
+    yield _file("server queue", folder / "queue.json", jobs, partial(read_json, kind=tuple[Job, ...]))
 
 
 def _evidence_lists(folder: Path, own: Path) -> Iterator[FileUse]:
@@ -113,7 +115,6 @@ def _evidence_lists(folder: Path, own: Path) -> Iterator[FileUse]:
 
 
 def _evidence_sets(folder: Path, clip: Path) -> Iterator[FileUse]:
-    import framesift as fs
     from framesift.bench.evidence_runs import run_evidence_set, score_table
     from framesift.bench.evidence_sets import read_evidence_set
     from framesift.bench.plan import make_plan
@@ -245,13 +246,10 @@ def _video_lists(folder: Path) -> Iterator[FileUse]:
 
 
 def _selections(folder: Path, clip: Path) -> Iterator[FileUse]:
-    import framesift as fs
-
     model = GridEncoder()
     index = fs.index(clip, model, store=folder / "selection-store")
-    events = [fs.Event(2.0, 4.0, "The coffee is cold"), fs.Event(6.0, 7.5, "So is the tea")]
     question = fs.Question("Is it cold?", options=("yes", "no"))
-    selection = fs.select(index, question, events=events, budget=4, encoder=model, store=folder / "selection-store")
+    selection = fs.select(index, question, events=EVENTS, budget=4, encoder=model, store=folder / "selection-store")
 
     def read(path: Path) -> fs.Selection:
         restored = fs.Selection.from_json(path.read_text(encoding="utf-8", errors="surrogateescape"))
@@ -267,7 +265,6 @@ def _selections(folder: Path, clip: Path) -> Iterator[FileUse]:
 
 
 def _questions(folder: Path, clip: Path) -> Iterator[FileUse]:
-    import framesift as fs
     from framesift.batch.items import RunItem, read_items
 
     model = GridEncoder()
@@ -298,13 +295,103 @@ def _questions(folder: Path, clip: Path) -> Iterator[FileUse]:
     yield _file("questions on videos", folder / "data" / "asked.jsonl", [asked] * 2, items)
 
 
-def _server(folder: Path) -> Iterator[FileUse]:
-    from framesift.library.files import read_json
-    from framesift.library.jobs import Job
+class SmallStore:
+    """A store of one clip, its events and their text vectors, and what can be got from it, as sets of values."""
 
-    rows = [asdict(Job(number, "index", "a.mp4", "a.mp4")) for number in "12"]
-    use = partial(read_json, kind=tuple[Job, ...])
-    yield _file("server queue", folder / "queue.json", rows, use)
+    def __init__(self, root: Path, clip: Path) -> None:
+        self.root, self.clip, self.model = root, clip, GridEncoder()
+        fs.index(clip, self.model, store=root)
+        Store(root).save_events(fingerprint(clip), "subtitles", EVENTS, str(clip))
+
+    def search(self) -> set[object]:
+        hits = search("cold milk", encoder=self.model, store=self.root)
+        frames = {(hit.video, hit.time_s, hit.relevance) for hit in hits if hit.relevance is not None}
+        return frames | {(hit.video, hit.event, hit.event_relevance) for hit in hits if hit.event is not None}
+
+    def events(self) -> set[object]:
+        events, _ = Store(self.root).load_events(fingerprint(self.clip), "subtitles") or ((), ())
+        return set(events)
+
+    def vectors(self) -> set[object]:
+        index = fs.index(self.clip, self.model, store=self.root)
+        texts = cached_text_vectors(self.model, [event.text for event in EVENTS], self.root)
+        arrays = (index.times_s, index.frames, index.is_blank, index.is_damaged, texts)
+        return {index.info, index.warnings, index.encoder, *(array.tobytes() for array in arrays)}
+
+    def maintained(self) -> set[object]:
+        """The same after the store was listed and pruned."""
+        json.dumps([describe(entry) for entry in Store(self.root).entries()], allow_nan=False)
+        prune(Store(self.root), max_bytes=10**9)
+        return self.vectors()
+
+
+def _store(folder: Path, clip: Path) -> Iterator[FileUse]:
+    """The files of a store: a damaged one is rebuilt or reported, and never used."""
+    store = SmallStore(folder / "store", clip)
+    expected = {name: getattr(store, name)() for name in ("search", "events", "vectors", "maintained")}
+    root, whole = store.root, folder / "store-copy"
+    shutil.copytree(root, whole)
+
+    def restore() -> None:
+        shutil.rmtree(root)
+        shutil.copytree(whole, root)
+
+    def use(path: Path) -> None:
+        data = path.read_bytes()
+        try:
+            for name, values in expected.items():
+                with logged_warnings() as warnings:
+                    found = getattr(store, name)()
+                # Events are not computed again, and a search goes on without what is damaged.
+                is_reported = name in ("search", "events") and bool(warnings)
+                if found != values and not (is_reported and found < values):
+                    raise Fault("poisoned", f"{name}: other values than before the file was changed")
+                restore()
+                path.write_bytes(data)
+        finally:
+            restore()
+
+    for path in sorted(path for path in root.rglob("*") if path.is_file()):
+        name = f"store {path.parent.name.partition('-')[0]} {path.name.partition('-')[0]}{path.suffix}"
+        yield _file(name, path, path.read_bytes(), use)
+    yield _unfinished_index(folder)
+
+
+def _unfinished_index(folder: Path) -> FileUse:
+    """The stored part of an interrupted run; the next run uses it, or starts over."""
+    clip = make_clip(folder / "long.mkv", seconds=PART_SIZE + 12, fps=1)
+    root = folder / "unfinished"
+    expected = fs.index(clip, GridEncoder(), 1.0, store=folder / "finished").frames.tobytes()
+
+    def interrupt(stage: str, done: float, total: float) -> None:
+        if done == PART_SIZE:
+            raise KeyboardInterrupt
+
+    with contextlib.suppress(KeyboardInterrupt):
+        fs.index(clip, GridEncoder(), 1.0, store=root, progress=interrupt)
+    (part,) = root.rglob("*.safetensors")
+
+    def use(path: Path) -> None:
+        try:
+            if fs.index(clip, GridEncoder(), 1.0, store=root).frames.tobytes() != expected:
+                raise Fault("poisoned", "other vectors than those of a run without an interruption")
+        finally:
+            shutil.rmtree(root)
+            path.parent.mkdir(parents=True)
+
+    return _file("store part", part, part.read_bytes(), use)
+
+
+@contextlib.contextmanager
+def logged_warnings() -> Iterator[list[logging.LogRecord]]:
+    handler = BufferingHandler(10**6)
+    handler.setLevel(logging.WARNING)
+    log = logging.getLogger("framesift")
+    log.addHandler(handler)
+    try:
+        yield handler.buffer
+    finally:
+        log.removeHandler(handler)
 
 
 def _file(name: str, path: Path, content: object, use: Callable[[Path], object]) -> FileUse:
@@ -321,13 +408,6 @@ def _file(name: str, path: Path, content: object, use: Callable[[Path], object])
 
 
 def _command(*words: object) -> None:
-    """Run a command in this process; its one sentence on bad input becomes a FramesiftError again."""
-    from framesift.cli import main
-
-    sentence = io.StringIO()
-    with contextlib.redirect_stderr(sentence):
-        code = main(list(map(str, words)))
-    if code == 2:
-        last_line = sentence.getvalue().splitlines()[-1]
-        assert last_line.startswith("framesift"), last_line
-        raise FramesiftError(last_line)
+    """Run a command in this process; its one sentence becomes a FramesiftError again."""
+    if sentence := run_command(list(map(str, words))):
+        raise FramesiftError(sentence)

@@ -4,37 +4,31 @@ Every command ends with the same files as one that was not disturbed; see `fault
 """
 
 import contextlib
-import http.client
 import io
 import json
 import os
 import shutil
 import signal
 import subprocess
-import sys
 import threading
 import time
 import traceback
-import urllib.request
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import httpx
+
 from framesift._utils.files import is_temporary
+from helpers.batch_videos import framesift, install_encoder
 from helpers.clips import make_clip
 from helpers.fault_tries import Fault, Try, rng_of
-from helpers.plugin_packages import write_package
 
 ENCODER = "paused-grid"
 PAUSE_S = 0.004  # a frame
 SECONDS = 200  # of a video: one part of its index is stored before its end
 OF_THE_RUN = {"seconds", "run", "peak_memory_bytes", "finished_s"}  # fields of a result row that differ between runs
-
-
-def install_encoder(folder: Path) -> Path:
-    """Create a folder for sys.path with the encoder `paused-grid`, as an installed package has it."""
-    return write_package(folder, "paused", f"[framesift.encoders]\n{ENCODER} = helpers.encoders:PausedGrid\n")
 
 
 class Command:
@@ -51,19 +45,12 @@ class Command:
 
     def start(self, work: Path) -> subprocess.Popen[str]:
         work.mkdir(exist_ok=True)
-        path = os.pathsep.join([str(self.packages), *(place for place in sys.path if place)])
-        environment = os.environ | {"PYTHONPATH": path, "PAUSE_S": str(PAUSE_S)}
-        command = [sys.executable, "-m", "framesift", *self.words(work)]
         with (self.folder / "output.txt").open("w") as output:
-            return subprocess.Popen(command, env=environment, stdout=output, stderr=subprocess.PIPE, text=True)
+            return framesift(*self.words(work), path=self.packages, stdout=output, PAUSE_S=str(PAUSE_S))
 
     def finish(self, work: Path) -> None:
         """Run the command to its end."""
-        process = self.start(work)
-        errors = process.communicate()[1]
-        check_errors(errors)
-        if process.returncode:
-            raise Fault("lost", f"exit {process.returncode}: {errors[-2000:]}")
+        end(self.start(work))
 
     def check(self, work: Path) -> None:
         """Compare what is there with what an undisturbed command leaves, byte for byte."""
@@ -92,6 +79,14 @@ def check_errors(errors: str) -> None:
         raise RuntimeError(errors[-4000:])
 
 
+def end(process: subprocess.Popen[str]) -> None:
+    """Wait until a process ends, which must be with success."""
+    errors = process.communicate()[1]
+    check_errors(errors)
+    if process.returncode:
+        raise Fault("lost", f"exit {process.returncode}: {errors[-2000:]}")
+
+
 def kill(process: subprocess.Popen[str], number: int, after_s: float) -> bool:
     """Kill a process after some seconds, every second time with SIGTERM; whether it was still running."""
     try:
@@ -115,9 +110,17 @@ def killed(command: Command, number: int, seed: int) -> None:
         while not kill(command.start(work), number, rng.uniform(0.05, command.seconds)):
             shutil.rmtree(work)  # it ended before
         maintain(work)
+    complete(command, work)
+
+
+def complete(command: Command, work: Path) -> None:
+    """Run the command to its end, let `library --prune` remove what killed processes were writing, and compare."""
     command.finish(work)
     maintain(work)
-    remove_unfinished(work)
+    for path in work.rglob("*"):
+        if is_temporary(path) or is_temporary(path.parent):
+            os.utime(path, (0, 0))  # it is removed after a day
+    library(work, "--prune")
     command.check(work)
 
 
@@ -130,14 +133,6 @@ def maintain(work: Path) -> None:
         raise Fault("lost", f"library --prune removed {removed}")
     if missing := sorted(path for path in before if not path.is_file()):
         raise Fault("lost", f"library --prune removed {missing[:5]}")
-
-
-def remove_unfinished(work: Path) -> None:
-    """Let `library --prune` remove what killed processes were writing, as it does after a day."""
-    for path in work.rglob("*"):
-        if is_temporary(path) or is_temporary(path.parent):
-            os.utime(path, (0, 0))
-    library(work, "--prune")
 
 
 def library(work: Path, *flags: str) -> Any:
@@ -164,17 +159,11 @@ def together(command: Command, *, processes: int, number: int, seed: int) -> Non
         if removed := library(work, "--prune")["removed"]:
             raise Fault("lost", f"library --prune removed {removed}")
         for process in running:
-            errors = process.communicate()[1]
-            check_errors(errors)
-            if process.returncode:
-                raise Fault("lost", f"exit {process.returncode}: {errors[-2000:]}")
+            end(process)
     finally:
         for process in running:
             process.kill()
-    command.finish(work)
-    maintain(work)
-    remove_unfinished(work)
-    command.check(work)
+    complete(command, work)
 
 
 def payloads(work: Path) -> dict[str, Any]:
@@ -250,22 +239,17 @@ class Serving(Command):
             time.sleep(0.02)
         try:
             url = next(word for word in text.split() if word.startswith("http")).rstrip("/")
-            videos = [video["id"] for video in _json(f"{url}/api/videos")["videos"]]
-            for video in videos:
-                _json(f"{url}/api/videos/{video}/index", method="POST")
-            while wait and not all(_json(f"{url}/api/videos/{video}")["ready"] for video in videos):
-                time.sleep(0.05)
+            with httpx.Client(base_url=url, timeout=120) as client:
+                videos = [video["id"] for video in client.get("/api/videos").json()["videos"]]
+                for video in videos:
+                    client.post(f"/api/videos/{video}/index").raise_for_status()
+                while wait and not all(client.get(f"/api/videos/{video}").json()["ready"] for video in videos):
+                    time.sleep(0.05)
             return True
-        except (OSError, http.client.HTTPException, ValueError):
+        except (httpx.HTTPError, ValueError):
             if wait:
                 traceback.print_exc()
             return False
-
-
-def _json(url: str, method: str = "GET") -> Any:
-    request = urllib.request.Request(url, method=method, headers={"Content-Type": "application/json"})  # noqa: S310
-    with urllib.request.urlopen(request, timeout=120) as answer:  # noqa: S310
-        return json.load(answer)
 
 
 def serve(folder: Path) -> Command:
@@ -280,26 +264,22 @@ def _stored(work: Path) -> list[str]:
     return ["--encoder", ENCODER, "--set", f"store={work / 'store'}"]
 
 
-def kills(make: Callable[[Path], Command], folder: Path) -> Try:
-    return partial(in_new_folder, make(folder), killed)
+def tried(make: Callable[[Path], Command], fault: Callable[..., None], folder: Path) -> Try:
+    """A try of a fault of this command, in a new folder each time."""
+    command = make(folder)
 
+    def attempt(number: int, seed: int) -> None:
+        shutil.rmtree(folder / "work", ignore_errors=True)
+        fault(command, number=number, seed=seed)
 
-def several(make: Callable[[Path], Command], processes: int, folder: Path) -> Try:
-    return partial(in_new_folder, make(folder), partial(together, processes=processes))
-
-
-def in_new_folder(command: Command, attempt: Callable[..., None], number: int, seed: int) -> None:
-    shutil.rmtree(command.folder / "work", ignore_errors=True)
-    attempt(command, number=number, seed=seed)
+    return attempt
 
 
 PROCESS_TRIES: dict[str, Callable[[Path], Try]] = {
-    "kill-index": partial(kills, index),
-    "kill-corpus": partial(kills, corpus),
-    "kill-bench": partial(kills, bench),
-    "kill-serve": partial(kills, serve),
-    "processes-2-index": partial(several, index, 2),
-    "processes-4-index": partial(several, index, 4),
-    "processes-2-corpus": partial(several, corpus, 2),
-    "processes-4-corpus": partial(several, corpus, 4),
+    **{f"kill-{make.__name__}": partial(tried, make, killed) for make in (index, corpus, bench, serve)},
+    **{
+        f"processes-{count}-{make.__name__}": partial(tried, make, partial(together, processes=count))
+        for make in (index, corpus)
+        for count in (2, 4)
+    },
 }

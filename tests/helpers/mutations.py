@@ -41,7 +41,8 @@ def mutations(kind: str, data: bytes, count: int, seed: int = 0) -> Iterator[tup
 
 
 def mutate_bytes(data: bytes, rng: Rng) -> tuple[str, bytes]:
-    """Change, remove, insert or repeat bytes, or replace the whole file."""
+    """Change, remove, insert or repeat bytes, a digit or lines, or replace the whole file or its encoding."""
+    data = data or b"\0"
     start, end = sorted(rng.randrange(len(data) + 1) for _ in range(2))
     at = rng.randrange(len(data) + 1)
     flipped = bytearray(data)
@@ -53,6 +54,10 @@ def mutate_bytes(data: bytes, rng: Rng) -> tuple[str, bytes]:
     whole = rng.choice(
         (b"", b"\n", b"null", b"[]", b"{}", b"1", b'"x"', b"\0" * 100, b"\xef\xbb\xbf", b"-", b"a: [", b"*x")
     )
+    digit = rng.choice([k for k, byte in enumerate(data) if 48 <= byte <= 57] or [at])
+    odd = rng.choice((b"", b"-", b"9" * 400, b"nan", b"1e999", b"\xd9\xa3", b".", b":", b"99:99:99"))
+    encoding = rng.choice(("utf-16", "utf-16-be", "utf-32", "cp1251", "shift_jis", "gb18030", "utf-7", "cp037"))
+    lines = data.split(b"\n")
     choices = {
         "truncated": data[:at],
         "start removed": data[at:],
@@ -62,7 +67,9 @@ def mutate_bytes(data: bytes, rng: Rng) -> tuple[str, bytes]:
         f"{inserted!r} inserted": data[:at] + inserted + data[at:],
         "byte order mark": b"\xef\xbb\xbf" + data,
         f"all of it {whole!r}": whole,
-        "UTF-16": data.decode("utf-8", "replace").encode("utf-16"),
+        f"{odd!r} in place of a digit": data[:digit] + odd + data[digit + 1 :],
+        f"in {encoding}": data.decode("utf-8", "replace").encode(encoding, "replace"),
+        "lines shuffled": b"\n".join(rng.sample(lines, len(lines))),
         "line ends removed": data.replace(b"\n", b""),
         "old Mac line ends": data.replace(b"\n", b"\r"),
         "nested": b"[" * DEPTH + data,
@@ -106,13 +113,10 @@ def mutate_csv(data: bytes, rng: Rng) -> tuple[str, bytes]:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator=rng.choice(("\n", "\r\n")))
     for row in table:
-        writer.writerow(_cell(cell, raw) for cell in (row if isinstance(row, list) else [row]))
+        cells = row if isinstance(row, list) else [row]
+        texts = (cell if isinstance(cell, str) else json.dumps(cell) for cell in cells)
+        writer.writerow(text.replace(_RAW, raw) for text in texts)
     return name, out.getvalue().encode("utf-8", "surrogatepass")
-
-
-def _cell(value: Any, raw: str) -> str:
-    text = value if isinstance(value, str) else json.dumps(value)
-    return text.replace(_RAW, raw)
 
 
 def mutate_yaml(data: bytes, rng: Rng) -> tuple[str, bytes]:
