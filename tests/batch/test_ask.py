@@ -14,22 +14,17 @@ from helpers.batch_videos import COLOURS, make_video, write_questions
 
 
 @pytest.fixture
-def questions(tmp_path):
-    """Two questions on each of two videos."""
-    for k in range(2):
-        make_video(tmp_path / f"v{k}.mp4", seed=k)
-    rows = [{"id": f"{k}-{n}", "video": f"v{k}.mp4"} for k in range(2) for n in range(2)]
-    return write_questions(tmp_path / "q.jsonl", *rows)
-
-
-@pytest.fixture
 def settings(encoder, tmp_path):
     """Of a run in this process."""
     shared = {"encoder": encoder, "store": tmp_path / "s", "engine": "inline"}
     return shared | {"results": tmp_path / "r", "budget": 2}
 
 
-def test_select_equals_single_selections_and_a_second_run_skips_all(questions, settings, encoder, tmp_path):
+def test_select_equals_single_selections_and_a_second_run_skips_all(settings, encoder, tmp_path):
+    for k in range(2):
+        make_video(tmp_path / f"v{k}.mp4", seed=k)
+    rows = [{"id": f"{k}-{n}", "video": f"v{k}.mp4"} for k in range(2) for n in range(2)]
+    questions = write_questions(tmp_path / "q.jsonl", *rows)
     flags = settings | {"budget": 4, "engine": "local", "workers": 2}
     run = fs.corpus.select(questions, **flags)
     assert (run.done, run.skipped, run.failed) == (4, 0, 0)

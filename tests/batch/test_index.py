@@ -5,7 +5,6 @@ import os
 import shutil
 import signal
 import threading
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -25,23 +24,11 @@ from framesift.indexing.index import IndexSettings, build_index
 from framesift.pipeline.config import PipelineConfig
 from framesift.store.maintenance import prune
 from framesift.store.store import INDEX, Store
-from helpers.batch_videos import COLOURS, framesift, make_video, payloads
+from helpers.batch_videos import COLOURS, framesift, is_worker, make_video, payloads, worker_processes
 from helpers.full_disk import contents
 from helpers.running_server import until
 
 STALL_S = 0.5
-
-
-@pytest.fixture
-def mixed(tmp_path):
-    """A valid video, one that crashes its worker, one that hangs it, and a text file."""
-    folder = tmp_path / "mixed"
-    folder.mkdir()
-    make_video(folder / "good.mp4")
-    make_video(folder / "crash.mp4", COLOURS["crash"])
-    make_video(folder / "hang.mp4", COLOURS["hang"])
-    (folder / "text.mp4").write_text("no video")
-    return folder
 
 
 def test_local_executor_writes_the_bytes_of_index(four, encoder, tmp_path):
@@ -93,21 +80,22 @@ def test_workers_import_no_module_of_the_working_directory(encoder, tmp_path, mo
     assert fs.corpus.index(["a.mp4"], encoder=encoder, store="store").counts["indexed"] == 1
 
 
-@pytest.mark.parametrize(
-    ("write", "message"),
-    [
-        (Path.mkdir, "a directory; expected the Parquet file"),
-        (lambda path: path.write_bytes(b"dear"), "is not the manifest of an earlier run"),
-        (lambda path: parquet.write_table(arrow.table({"path": ["a"]}), path), "is not the manifest of an earlier run"),
-    ],
-    ids=["directory", "other file", "other table"],
-)
-def test_manifest_replaces_nothing_else_and_is_checked_before_indexing(four, encoder, tmp_path, write, message):
-    write(tmp_path / "m")
-    before = contents(tmp_path)
-    with pytest.raises(fs.InputError, match=message):
-        fs.corpus.index(four, encoder=encoder, store=tmp_path / "s", engine="inline", manifest=tmp_path / "m")
-    assert contents(tmp_path) == before
+def test_manifest_replaces_nothing_else_and_is_checked_before_indexing(four, encoder, tmp_path):
+    for number, (write, message) in enumerate(
+        (
+            (Path.mkdir, "a directory; expected the Parquet file"),
+            (lambda path: path.write_bytes(b"dear"), "is not the manifest of an earlier run"),
+            (
+                lambda path: parquet.write_table(arrow.table({"path": ["a"]}), path),
+                "is not the manifest of an earlier run",
+            ),
+        )
+    ):
+        write(place := tmp_path / str(number))
+        before = contents(tmp_path)
+        with pytest.raises(fs.InputError, match=message):
+            fs.corpus.index(four, encoder=encoder, store=tmp_path / "s", engine="inline", manifest=place)
+        assert contents(tmp_path) == before
 
 
 def test_second_run_opens_no_video(four, encoder, tmp_path, monkeypatch):
@@ -141,9 +129,13 @@ def only_some_stall(monkeypatch):
     monkeypatch.setattr(local._Process, "enforce", patient)
 
 
-def test_crash_and_hang_use_up_their_own_attempts(mixed, encoder, tmp_path):
+def test_crash_and_hang_use_up_their_own_attempts(encoder, tmp_path):
+    make_video(tmp_path / "good.mp4")
+    for name in ("crash", "hang"):
+        make_video(tmp_path / f"{name}.mp4", COLOURS[name])
+    (tmp_path / "text.mp4").write_text("no video")
     limits = Limits(tries=2, stall_s=STALL_S)
-    run = fs.corpus.index(mixed, encoder=encoder, store=tmp_path / "store", workers=2, limits=limits)
+    run = fs.corpus.index(tmp_path / "*.mp4", encoder=encoder, store=tmp_path / "store", workers=2, limits=limits)
     rows = {Path(row["path"]).name: row for row in run.rows}
     assert run.counts == {"indexed": 1, "kept": 0, "failed": 3, "waiting": 0}
     assert "killed by SIGSEGV" in rows["crash.mp4"]["error"] and rows["crash.mp4"]["tries"] == 2
@@ -182,7 +174,7 @@ def test_killed_worker_costs_one_attempt_and_no_index(encoder, tmp_path, monkeyp
     def kill(report):
         if report.kind == "started" and not killed:
             killed.append(report.task.name)
-            (worker,) = workers_of(os.getpid())
+            ((worker, _),) = worker_processes()
             os.kill(worker, signal.SIGKILL)
             (tmp_path / "hold").unlink()
 
@@ -205,7 +197,7 @@ def driver(plugin_folder, tmp_path):
 
 
 def test_killed_driver_leaves_no_process(driver):
-    workers = workers_of(driver.pid)
+    workers = [pid for pid, _ in worker_processes(driver.pid)]
     assert workers
     driver.kill()
     driver.wait()
@@ -242,15 +234,6 @@ def test_journal_has_the_start_and_end_of_each_attempt_and_is_shared_by_all_mani
     assert [json.loads(line)["event"] for line in journal.read_text().splitlines() if line] == ["started", "done"]
 
 
-def test_full_disk_fails_the_video_with_a_remedy(encoder, tmp_path):
-    make_video(tmp_path / "full.mp4", COLOURS["full"])
-    make_video(tmp_path / "good.mp4")
-    limits = Limits(tries=1)
-    run = fs.corpus.index(tmp_path / "*.mp4", encoder=encoder, store=tmp_path / "s", workers=1, limits=limits)
-    assert [row["status"] for row in run.rows] == ["failed", "indexed"]
-    assert "free some space" in run.failed[0]["error"]
-
-
 def test_remote_video_is_downloaded_indexed_and_removed(encoder, tmp_path, monkeypatch):
     video = make_video(tmp_path / "a.mp4")
     (tmp_path / "a.srt").write_text("1\n00:00:01,000 --> 00:00:02,000\nred\n")
@@ -271,19 +254,16 @@ def test_remote_video_is_downloaded_indexed_and_removed(encoder, tmp_path, monke
     assert fs.corpus.index(tmp_path / "list.csv", **flags).counts["kept"] == 1
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
+def test_bad_usage_prints_one_sentence_and_exits_with_2(tmp_path, capsys, encoder):
+    command = ["corpus", "index", str(make_video(tmp_path / "a.mp4", seconds=1)), "--store", str(tmp_path / "s")]
+    for words, message in (
         (["--workers", "0"], "workers is 0"),
         (["--tries", "0"], "tries is 0"),
         (["--address", "host:1"], "an address needs the engine ray"),
         (["--encoder", "nothing"], "there is no encoder 'nothing'"),
-    ],
-)
-def test_bad_usage_prints_one_sentence_and_exits_with_2(tmp_path, capsys, encoder, words, message):
-    video = make_video(tmp_path / "a.mp4", seconds=1)
-    assert main(["corpus", "index", str(video), "--encoder", encoder, "--store", str(tmp_path / "s"), *words]) == 2
-    assert message in capsys.readouterr().err
+    ):
+        assert main([*command, "--encoder", encoder, *words]) == 2
+        assert message in capsys.readouterr().err
 
 
 def test_index_command_prints_counts_and_exits_with_1_on_failures(tmp_path, capsys, encoder):
@@ -293,21 +273,3 @@ def test_index_command_prints_counts_and_exits_with_1_on_failures(tmp_path, caps
     assert main([*flags, "--tries", "1"]) == 1
     out, err = capsys.readouterr()
     assert out.startswith("2 videos: 1 indexed, 1 failed\n") and "b.mp4" in err
-
-
-def workers_of(pid):
-    """The worker processes that a process has started."""
-    found = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError):  # it has ended
-            if int(stat.read_text().rpartition(")")[2].split()[1]) == pid and is_worker(stat.parent.name):
-                found.append(int(stat.parent.name))
-    return found
-
-
-def is_worker(pid):
-    """Whether a worker has this process id: a process that nobody waits for keeps it, and another one may get it."""
-    try:
-        return b"framesift.batch.executors.worker" in Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return False

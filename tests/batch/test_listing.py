@@ -39,22 +39,19 @@ def test_list_formats_are_equivalent(folder):
     assert list(list_videos(folder / "l.txt")) == list(wanted)
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "message"),
-    [
+def test_unusable_list_is_one_sentence(tmp_path):
+    for name, text, message in (
         ("l.csv", "title\nx\n", "row 1 has no video, only title"),
         ("l.csv", 'path\n""\n', "row 1 has no video"),
         ("l.jsonl", "{", "line 1 is not JSON"),
         ("l.jsonl", "[1]", "expected a path"),
         ("l.txt", "# nothing\n", "lists no video"),
         ("l.parquet", "no table", "is not a Parquet file"),
-    ],
-)
-def test_unusable_list_is_one_sentence(tmp_path, name, text, message):
-    (tmp_path / name).write_text(text)
-    with pytest.raises(InputError, match=message) as error:
-        list_videos(tmp_path / name)
-    assert "\n" not in str(error.value)
+    ):
+        (tmp_path / name).write_text(text)
+        with pytest.raises(InputError, match=message) as error:
+            list_videos(tmp_path / name)
+        assert "\n" not in str(error.value)
 
 
 def test_missing_list_is_an_input_error(tmp_path):

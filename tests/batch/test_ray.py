@@ -10,7 +10,7 @@ import pytest
 import framesift as fs
 from framesift.batch.results import read_results
 from framesift.corpus import Limits
-from helpers.batch_videos import COLOURS, framesift, make_video, payloads, write_questions
+from helpers.batch_videos import COLOURS, framesift, make_video, payloads, worker_processes, write_questions
 
 pytest.importorskip("ray", reason="Ray is not installed: make test-ray installs it and runs these")
 
@@ -56,7 +56,7 @@ def test_killed_actor_and_killed_worker_on_ray_lose_nothing(cluster, encoder, tm
 
     def kill(report):
         if report.kind == "done" and not killed:
-            workers = _processes(b"framesift.batch.executors.worker")
+            workers = worker_processes()
             killed.append(workers[0][0])
             os.kill(workers[0][0], signal.SIGKILL)
             os.kill(workers[-1][1], signal.SIGKILL)  # the actor that watches the other
@@ -84,20 +84,3 @@ def test_unreachable_cluster_is_one_sentence(plugin_folder, tmp_path):
     driver = framesift("corpus", "index", tmp_path / "a.mp4", *flags, path=plugin_folder)
     _, errors = driver.communicate()
     assert driver.returncode == 2 and "can't be reached" in errors.splitlines()[-1]
-
-
-def _processes(word):
-    """(pid, parent) of the processes below this one with this word in their command."""
-    parents, named = {}, []
-    for status in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            parents[int(status.parent.name)] = int(status.read_text().rpartition(")")[2].split()[1])
-            if word in (status.parent / "cmdline").read_bytes():
-                named.append(int(status.parent.name))
-        except (OSError, ValueError):
-            continue
-
-    def is_ours(pid):
-        return pid == os.getpid() or (pid in parents and is_ours(parents[pid]))
-
-    return [(pid, parents[pid]) for pid in named if is_ours(pid)]

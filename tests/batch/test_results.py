@@ -63,13 +63,6 @@ def test_row_with_an_error_or_without_a_reader_is_not_an_answer_and_neither_corr
     assert not row(**fields).is_answer and row(**fields).to_dict()["correct"] is None
 
 
-@pytest.mark.parametrize("value", [1, 1.0, True, None, "1"])
-def test_settings_are_read_as_they_were_written(tmp_path, value):
-    keep(tmp_path, row(config={"fps": value}))
-    (found,) = read_results(tmp_path).rows
-    assert found.key == row(config={"fps": value}).key
-
-
 def test_truncated_line_is_skipped_and_counted_and_a_run_resumes_after_it(tmp_path):
     path = keep(tmp_path, row("a"), row("b"))
     path.write_bytes(path.read_bytes()[:-20])
