@@ -65,12 +65,12 @@ def test_index_of_a_relative_path_is_not_stale_in_another_folder(clip, tmp_path,
     assert prune(Store(tmp_path / "store")) == []
 
 
-@pytest.mark.parametrize(("fingerprint", "fps"), [(GridEncoder.fingerprint, 2.0), ("other", 1.0)])
-def test_encoder_fingerprint_and_sampling_are_part_of_the_key(clip, tmp_path, fingerprint, fps):
-    fs.index(clip, GridEncoder(), 1.0, store=tmp_path)
-    encoder = GridEncoder()
-    encoder.fingerprint = fingerprint
-    fs.index(clip, encoder, fps, store=tmp_path)
+@pytest.mark.parametrize("change", [{"fingerprint": "other"}, {"fps": 2.0}, {"mode": "keyframes"}])
+def test_encoder_fingerprint_and_sampling_are_part_of_the_key(clip, tmp_path, change):
+    fs.index(clip, GridEncoder(), fps=1.0, store=tmp_path)
+    encoder, settings = GridEncoder(), {"fps": 1.0} | change
+    encoder.fingerprint = settings.pop("fingerprint", encoder.fingerprint)
+    fs.index(clip, encoder, **settings, store=tmp_path)
     assert encoder.seen > 0
 
 
@@ -119,18 +119,10 @@ def test_quick_index_has_key_frames_until_a_call_completes_it(tmp_path):
     assert len(fs.index(clip, GridEncoder(), 1.0, store=made, quick=True)) == SECONDS
 
 
-class Holder(GridEncoder):
-    """Calls a function when its first images are encoded, while it holds the index."""
-
-    def __init__(self, call):
-        super().__init__()
-        self.calls = [call]
-
-    def encode_images(self, images):
-        for call in self.calls:
-            self.calls = []
-            call()
-        return super().encode_images(images)
+def once(call):
+    """For progress: calls a function at the first report, while the run holds the index."""
+    calls = [call]
+    return lambda *_: calls and calls.pop()()
 
 
 def when_waiting(call):
@@ -147,8 +139,8 @@ def test_of_runs_that_need_an_index_at_once_one_makes_it(clip, tmp_path):
         thread.start()
         assert waits.wait(60)
 
-    first = Holder(start_second)
-    fs.index(clip, first, 1.0, store=tmp_path / "store")
+    first = GridEncoder()
+    fs.index(clip, first, 1.0, store=tmp_path / "store", progress=once(start_second))
     thread.join()
     assert first.seen > 0 and second.seen == 0
     (video,) = (tmp_path / "store").iterdir()  # no lock stays
@@ -163,7 +155,7 @@ def test_waiting_for_another_run_ends_with_ctrl_c(clip, tmp_path):
         fs.index(clip, GridEncoder(), 1.0, store=tmp_path, progress=when_waiting(interrupt))
 
     with pytest.raises(KeyboardInterrupt):
-        fs.index(clip, Holder(wait), 1.0, store=tmp_path)
+        fs.index(clip, GridEncoder(), 1.0, store=tmp_path, progress=once(wait))
 
 
 def test_encoder_receives_images_at_twice_its_input_size(clip, tmp_path):
@@ -183,6 +175,12 @@ def test_progress_counts_up_to_the_end(clip, tmp_path):
     assert [done for done, _ in calls] == sorted(done for done, _ in calls)
     assert calls[-1][0] == len(index)
     assert all(done <= of for done, of in calls)
+
+
+def test_frames_that_show_nothing_are_marked(tmp_path):
+    shown = np.random.default_rng(0).integers(0, 256, (64, 96, 3), dtype=np.uint8)
+    clip = write_frames(tmp_path / "clip.mp4", [shown * (k % 3 != 1) for k in range(9)], fps=1)
+    assert fs.index(clip, GridEncoder(), 1.0, store=tmp_path).is_blank.tolist() == [False, True, False] * 3
 
 
 def test_non_finite_vectors_name_the_encoder(clip, tmp_path):
@@ -213,18 +211,11 @@ def damaged_from(monkeypatch):
     return set_damage
 
 
-def test_damaged_frames_are_left_out_and_counted(clip, tmp_path, damaged_from):
-    damaged_from(range(70, 75))
-    index = fs.index(clip, GridEncoder(), 1.0, store=tmp_path)
-    assert not set(range(70, 75)) & set(index.times_s.tolist())
-    assert not index.is_damaged.any()
-    assert index.warnings[-1] == "5 damaged frames are left out of the candidates"
-
-
 def test_damaged_frames_stay_marked_where_nothing_else_covers_a_minute(clip, tmp_path, damaged_from):
     damaged_from(range(50, 130))
     index = fs.index(clip, GridEncoder(), 1.0, store=tmp_path)
     assert index.times_s[index.is_damaged].tolist() == list(range(60, 120))
+    assert len(index) == SECONDS - 20
     assert index.warnings[-2:] == (
         "20 damaged frames are left out of the candidates",
         "60 damaged frames are kept as candidates, marked, because no other frame covers their minute: 0:01:00-0:01:59",
