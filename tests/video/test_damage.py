@@ -18,14 +18,6 @@ X264 = {"crf": "20", "preset": "veryfast", "bf": "2", "g": "50"}
 X265 = {"x265-params": "keyint=50:bframes=3:log-level=none", "preset": "ultrafast"}
 
 
-def spoil(path, number, length):
-    """Write zeros into a packet, as long as this share of it."""
-    at, size = packet_places(path)[number]
-    with path.open("r+b") as file:
-        file.seek(at + size // 3)
-        file.write(bytes(int(size * length)))
-
-
 def decode_intact(path):
     """The frames by their times in ticks of 1/90,000 s from the first one's."""
     frames = decode_all(path)
@@ -50,7 +42,10 @@ def times_of_wrong_frames(run, intact):
 def test_frames_after_zeros_are_damaged_up_to_the_next_keyframe(tmp_path, name, codec, options, length):
     path = Clip(codec, options, ticks=range(120)).write(tmp_path / name)
     intact = decode_intact(path)
-    spoil(path, 70, length)
+    at, size = packet_places(path)[70]
+    with path.open("r+b") as file:
+        file.seek(at + size // 3)
+        file.write(bytes(int(size * length)))
     run = sample(path, 25.0)
     wrong = times_of_wrong_frames(run, intact)
     assert wrong or run.missed_s

@@ -277,20 +277,14 @@ def test_avi_with_b_frames_has_true_times(tmp_path):
 @pytest.mark.parametrize(("claimed_s", "warns"), [(900.0, True), (1.0, False)])
 def test_packets_override_a_wrong_duration(tmp_path, claimed_s, warns):
     path = Clip(options={**X264, "bf": "0"}).write(tmp_path / "clip.mkv")
-    _claim_duration(path, 4_000.0, 1000 * claimed_s)
+    element = b"\x44\x89\x88"  # Duration: an eight-byte float in milliseconds
+    before, _, after = path.read_bytes().partition(element)
+    assert np.frombuffer(after[:8], ">f8")[0] == pytest.approx(4000, abs=50)
+    path.write_bytes(before + element + np.array(1000 * claimed_s, ">f8").tobytes() + after[8:])
     run = sample(path)
     assert run.info.duration_s == probe(path).duration_s == pytest.approx(4.0)
     assert numbers(run) == [0, 25, 50, 75]
     assert any("900.0 s" in warning for warning in run.warnings) == warns
-
-
-def _claim_duration(path, true_ms, claimed_ms):
-    """Overwrite the Duration element (0x4489, an eight-byte float in milliseconds) of a Matroska file."""
-    data = path.read_bytes()
-    element = b"\x44\x89\x88"
-    at = data.index(element) + len(element)
-    assert np.frombuffer(data[at : at + 8], ">f8")[0] == pytest.approx(true_ms, abs=50)
-    path.write_bytes(data[:at] + np.array(claimed_ms, ">f8").tobytes() + data[at + 8 :])
 
 
 # Properties of the samples
