@@ -161,17 +161,9 @@ def called(node: ast.Call) -> str:
 
 
 def constant_prefix(argument: ast.expr, name: str) -> str:
-    if not isinstance(argument, ast.JoinedStr):
-        return ""
-    prefix = ""
-    for part in argument.values:
-        if isinstance(part, ast.Constant):
-            prefix += str(part.value)
-        elif isinstance(part, ast.FormattedValue) and ast.unparse(part.value) == "__name__":
-            prefix += name
-        else:
-            break
-    return prefix
+    """What an f-string begins with, before its first part that varies; empty for anything else."""
+    text = ast.unparse(argument)
+    return text[2:-1].replace("{__name__}", name).partition("{")[0] if isinstance(argument, ast.JoinedStr) else ""
 
 
 def functions() -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:

@@ -156,11 +156,14 @@ def test_video_urls_with_a_password_are_rejected(site, url):
         assert PASSWORD not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    "url", ["abfs://container@account.dfs/v.mp4", "sftp://me@host/v.mp4", "https://host:80/a@b.mp4", "s3://b/a@b:c"]
-)
-def test_video_urls_without_a_password_are_accepted(url):
-    reject_login(url)
+def test_video_urls_without_a_password_are_accepted():
+    for url in (
+        "abfs://container@account.dfs/v.mp4",
+        "sftp://me@host/v.mp4",
+        "https://host:80/a@b.mp4",
+        "s3://b/a@b:c",
+    ):
+        reject_login(url)
 
 
 def test_signature_of_a_video_url_is_stored_and_shown_nowhere(site, tmp_path_factory, capfd):
