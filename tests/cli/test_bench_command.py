@@ -85,6 +85,12 @@ def test_selectors_run_on_evidence_sets(bench, prepared, sets, capsys):
     assert "| text | **100.00** (0.0 … 100.0) |" in capsys.readouterr().out
 
 
+def test_all_selectors_run_by_default_and_the_others_are_named(bench, prepared, sets, capsys):
+    assert bench("evidence", "moments.jsonl", "--video", str(prepared / "0.mp4"), "--encoder", "offline") == 0
+    captured = capsys.readouterr()
+    assert "| gcr |" in captured.out and "left out: t-star: needs the decoded frames" in captured.err
+
+
 def test_uniform_frames_are_scored_by_the_annotation_alone(bench, place, capsys):
     # Clues of 3 s, and half a second on both sides, at every half second: the share that holds the middle of a part.
     starts = [0.25 + 0.5 * k for k in range(96)]

@@ -55,6 +55,8 @@ def test_function_returns_blocks_of_a_chat_api_and_errors_as_text(tools):
     assert [block["type"] for block in blocks] == ["text", "text", "image_url", "text", "image_url", "text"]
     assert blocks[2]["image_url"]["url"].startswith("data:image/jpeg;base64,")
     assert "not a video in this server's folders" in tools["look"]("nothing.mp4", [1.0])[0]["text"]
+    refused = tools["watch"]("boat.mp4", question="What is red?", budget=MAX_BUDGET + 1)
+    assert f"budget is {MAX_BUDGET + 1}; expected less than or equal to {MAX_BUDGET}" in refused[0]["text"]
 
 
 def test_places_like_a_frame_or_an_image_are_found_in_one_video(tools, folder):

@@ -42,10 +42,6 @@ def frames_of(reply):
     return [frame["time_s"] for video in reply.framesift["videos"] for frame in video["frames"]]
 
 
-def events_of(response):
-    return [json.loads(line[6:]) for line in response.text.splitlines() if line.startswith("data: {")]
-
-
 def test_upstream_gets_frames_in_place_of_the_video_and_the_rest_unchanged(proxy, upstream):
     tools = [{"type": "function", "function": {"name": "f", "parameters": {"type": "object", "properties": {}}}}]
     before = [{"role": "system", "content": "Be brief."}]

@@ -144,7 +144,7 @@ def test_redirect_to_an_address_inside_the_network_is_not_followed(tmp_path):
 
 
 def test_page_is_shared_unless_only_this_machine_can_open_it(tmp_path):
-    pipeline, token = PipelineConfig(store=tmp_path), "t" * 20
+    pipeline, token = PipelineConfig(store=tmp_path / "store"), "t" * 20
     assert not ServerConfig(pipeline=pipeline).is_shared
     assert ServerConfig(pipeline=pipeline, token=token).is_shared
     assert ServerConfig(pipeline=pipeline, host="0.0.0.0", token=token).is_shared  # noqa: S104
