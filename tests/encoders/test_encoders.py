@@ -117,10 +117,6 @@ def test_long_texts_are_averaged_over_their_pieces_in_one_batch_and_short_ones_k
     np.testing.assert_array_equal(rows[:1], encoder.encode_texts(["a bb"]))
 
 
-def test_word_beyond_the_limit_is_split_between_characters():
-    assert split_by_tokens("ab 我们在公园里 cd", limit=3, count=len) == ["ab", "我们在", "公园里", "cd"]
-
-
 @given(st.text("ab ", max_size=60), st.integers(1, 9))
 def test_pieces_are_as_long_as_possible(text, limit):
     words, wanted = text.split(), []

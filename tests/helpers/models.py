@@ -51,13 +51,8 @@ def random_replies(text):
     sessions = [
         {"start": a, "end": b, "topic": "t", "keyframes": rng.uniform(a, b + 1, 5).tolist()} for a, b in pairwise(edges)
     ]
-    fields = {
-        "relevance": rng.integers(0, 5, rng.integers(0, 40)).tolist(),
-        "confidence": int(rng.integers(0, 5)),
-        "frames": frames,
-        "sessions": sessions,
-        "answer": "B",
-    }
+    fields = {"relevance": rng.integers(0, 5, rng.integers(0, 40)).tolist(), "confidence": int(rng.integers(0, 5))}
+    fields |= {"frames": frames, "sessions": sessions, "answer": "B"}
     return str(fields).replace("'", '"')
 
 
@@ -85,12 +80,7 @@ class HalfNegated:
 
 def options_for(method, model=None):
     """The options that a selector can't do without."""
-    given = {
-        "detector": ColourDetector(),
-        "network": HalfNegated(),
-        "lengths": 10.0,
-        "model": model or random_model(),
-    }
+    given = {"detector": ColourDetector(), "network": HalfNegated(), "lengths": 10.0, "model": model or random_model()}
     return {name: given[name] for name in fs.selectors()[method].options if name in given}
 
 

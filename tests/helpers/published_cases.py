@@ -9,14 +9,6 @@ DIM = 12
 WORDS = ("red car", "bridge", "angry", "robot in the church", "door")
 
 
-def frames_in_shots(count, seed):
-    """(count, 12) vectors in shots of about 10 similar frames, and (count,) scores in [0, 1]."""
-    rng = np.random.default_rng(seed)
-    shots = rng.standard_normal((count // 10 + 1, DIM))[np.arange(count) // 10]
-    frames = shots + 0.2 * rng.standard_normal((count, DIM))
-    return frames, np.clip(np.convolve(rng.random(count), np.ones(7) / 7, "same")[:count], 0, 1)
-
-
 def word_vectors(texts):
     """(K, 12) a vector for each text, from its characters."""
     return np.array([np.random.default_rng([len(t), *t.encode()]).standard_normal(DIM) for t in texts])
@@ -30,14 +22,14 @@ def speech(count, seed):
 
 
 def shot_evidence(count, seed=0, **more):
-    frames, scores = frames_in_shots(count, seed)
+    """Frames in shots of about 10 similar ones, with scores in [0, 1]."""
+    rng = np.random.default_rng(seed)
+    shots = rng.standard_normal((count // 10 + 1, DIM))[np.arange(count) // 10]
+    frames = shots + 0.2 * rng.standard_normal((count, DIM))
+    scores = np.clip(np.convolve(rng.random(count), np.ones(7) / 7, "same")[:count], 0, 1)
     return fs.Evidence(np.arange(count) * 1.0, float(count), frames, np.ones(DIM), scores=scores, **more)
 
 
 def make_lookup(question="Where is the red car?", options=(), *, events=0, **parts):
-    return Lookup(
-        question=fs.Question(question, options),
-        encode_texts=word_vectors,
-        score_events=lambda texts: np.full((len(texts), events), 0.25),
-        **parts,
-    )
+    scores = {"encode_texts": word_vectors, "score_events": lambda texts: np.full((len(texts), events), 0.25)}
+    return Lookup(question=fs.Question(question, options), **scores, **parts)

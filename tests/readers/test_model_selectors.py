@@ -49,19 +49,6 @@ def test_without_useful_replies_the_budget_is_filled_and_a_frame_described_once(
     assert made.select(QUESTION).selection == selection.selection
 
 
-def test_an_interrupted_selection_continues_where_it_was(server, video, tmp_path):
-    made = opened(video, tmp_path, "videotree", server.url)
-    for _ in range(3):
-        server.reply("A red wall.")
-    server.refuse(400, "the model crashed")
-    with pytest.raises(fs.ReaderError, match="the model crashed"):
-        made.select(QUESTION)
-    assert len(server.requests) == 4
-    made.select(QUESTION)
-    described = [server.parts(k)[-1]["image_url"]["url"] for k in descriptions(server)]
-    assert len(described) == len(set(described)) + 1  # the one that failed
-
-
 def test_calls_are_reported_as_progress(server, video, tmp_path):
     made = opened(video, tmp_path, "videoagent", server.url)
     reports = []

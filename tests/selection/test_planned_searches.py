@@ -21,7 +21,7 @@ from framesift.selection.looking.himu import (
 )
 from framesift.selection.looking.toolmerge import join_ranks, read_plan
 from framesift.types import Lookup
-from helpers.detector_scenes import scene
+from helpers.detector_scenes import Scenes, scene
 from helpers.models import RuleModel
 from helpers.published_cases import WORDS, make_lookup, shot_evidence, speech
 
@@ -47,22 +47,13 @@ def himu_evidence():
     return shot_evidence(150, 3, events=lines, event_scores=np.zeros(len(lines)))
 
 
+NUMBERED = Scenes([(k, 0, 0) for k in range(150)], np.zeros(150))
 HIMU_LOOKUP = make_lookup(events=len(speech(150, 3)))
 
 
 def select(method, evidence, budget, lookup=None, **options):
     lookup = make_lookup() if lookup is None else lookup
     return fs.select_frames(evidence, budget=budget, method=method, lookup=lookup, **options)
-
-
-class NumberedFrames:
-    """Frames whose first pixel is their index."""
-
-    def images(self, indices, *, size):
-        images = [np.zeros((size[1], size[0], 3), dtype=np.uint8) for _ in indices]
-        for image, index in zip(images, indices, strict=True):
-            image[0, 0, 0] = index
-        return images
 
 
 # The selections of the authors' code for the same inputs.
@@ -76,20 +67,36 @@ class NumberedFrames:
         ("", [8, 26, 43, 74, 91, 121, 189, 199]),
     ],
 )
-def test_toolmerge_selects_what_the_published_code_does(combine, frames):
-    plan = PLAN | {"combine": combine}
+def test_toolmerge_selects_what_the_published_code_does_and_asks_for_a_plan_once(combine, frames):
+    plan, model = PLAN | {"combine": combine}, RuleModel(queries=json.dumps(PLAN | {"combine": combine}))
     assert select("toolmerge", shot_evidence(200, 2), 8, plan=plan).indices == frames
+    selection = select("toolmerge", shot_evidence(200, 2), 8, model=model)
+    assert (selection.indices, len(model.messages), selection.trace["calls"]) == (frames, 1, 1)
+    assert "Where is the red car?" in model.messages[0][0]
 
 
 @pytest.mark.parametrize(
-    ("operator", "frames"),
+    ("operator", "tree", "frames"),
     [
-        ("AND", [22, 23, 84, 92, 93, 94, 135, 137, 138, 139]),
-        ("RIGHT_AFTER", [100, 101, 106, 107, 113, 120, 121, 122, 127, 128]),
+        (
+            "AND",
+            "AND(CLIP(red car), OR(CLIP(bridge), ASR(angry)))",
+            [22, 23, 84, 92, 93, 94, 135, 137, 138, 139],
+        ),
+        (
+            "RIGHT_AFTER",
+            "RIGHT_AFTER(ASR(robot in the church), CLIP(angry))",
+            [100, 101, 106, 107, 113, 120, 121, 122, 127, 128],
+        ),
     ],
 )
-def test_himu_selects_what_the_published_code_does(operator, frames):
-    assert select("himu", himu_evidence(), 10, HIMU_LOOKUP, tree=TREES[operator]).indices == frames
+def test_himu_selects_what_the_published_code_does_and_asks_for_a_tree_once(operator, tree, frames):
+    model = RuleModel(op=json.dumps(TREES[operator]))
+    for given in ({"tree": TREES[operator]}, {"model": model}):
+        selection = select("himu", himu_evidence(), 10, HIMU_LOOKUP, **given)
+        assert (selection.indices, selection.trace["tree"]) == (frames, tree)
+    select("himu", shot_evidence(60), 4, model=model)
+    assert ["ASR" in text for (text,) in model.messages] == [True, False]  # only where there is text
 
 
 def test_himu_finds_text_that_was_read_on_one_frame():
@@ -106,7 +113,7 @@ def test_dig_selects_what_the_published_code_does():
         asked.append(int(parts[0][0, 0, 0]))
         return json.dumps({"description": "…", "reward": 37 * (len(asked) - 1) % 101})
 
-    evidence, lookup = shot_evidence(150, 4), make_lookup(frames=NumberedFrames())
+    evidence, lookup = shot_evidence(150, 4), make_lookup(frames=NUMBERED)
     selection = select("dig", evidence, 9, lookup, model=model)
     assert asked == [4, 14, 24, 34, 49, 64, 74, 81, 86, 99, 114, 124, 134, 144]
     assert selection.indices == [0, 16, 32, 48, 65, 81, 97, 122, 139]
@@ -133,14 +140,6 @@ def test_invalid_searches_of_a_plan_are_left_out():
     rows = [{"id": "Q1", "tool": "tren", "query": "cat"}, {"id": "Q2", "tool": "audio", "query": "x"}, {"id": "Q3"}, 4]
     assert read_plan({"queries": rows, "combine": 7}) == ([{"id": "Q1", "tool": "object", "query": "cat"}], "")
     assert read_plan(None) == ([], "")
-
-
-def test_toolmerge_asks_for_a_plan_once():
-    model = RuleModel(queries=json.dumps(PLAN | {"combine": "Q1 AND (Q2 OR Q3)"}))
-    selection = select("toolmerge", shot_evidence(200, 2), 8, model=model)
-    assert selection.indices == [12, 74, 89, 116, 145, 160, 171, 181]
-    assert (len(model.messages), selection.trace["calls"]) == (1, 1)
-    assert "Where is the red car?" in model.messages[0][0]
 
 
 @pytest.mark.parametrize("model", [None, lambda parts: "I don't know."])
@@ -171,14 +170,6 @@ def test_too_many_calls_are_refused_before_the_first():
     assert model.messages == []
 
 
-def test_a_detector_finds_the_objects_of_a_plan():
-    evidence, lookup = scene(60)
-    red, lookup = lookup.frames.levels[:, 0] > 0, replace(lookup, question=fs.Question("Where is the red car?"))
-    plan = {"queries": [{"id": "Q1", "tool": "object", "query": "red car"}]}
-    selection = select("toolmerge", evidence, 3, lookup, plan=plan, gap_s=0)
-    assert red[selection.indices].all()
-
-
 # HiMu
 
 
@@ -196,16 +187,6 @@ def test_a_tree_loses_what_can_not_be_evaluated():
         assert read_tree(invalid, ("CLIP",)) is None
 
 
-def test_himu_asks_for_a_tree_and_mentions_text_only_if_there_is_any():
-    model = RuleModel(op=json.dumps(TREES["AND"]))
-    selection = select("himu", himu_evidence(), 10, HIMU_LOOKUP, model=model)
-    assert selection.indices == [22, 23, 84, 92, 93, 94, 135, 137, 138, 139]
-    assert selection.trace["tree"] == "AND(CLIP(red car), OR(CLIP(bridge), ASR(angry)))"
-    assert "ASR" in model.messages[0][0]
-    select("himu", shot_evidence(60), 4, model=model)
-    assert "ASR" not in model.messages[1][0]
-
-
 def test_without_a_tree_the_stem_and_the_options_are_the_conditions():
     named = make_lookup("Who is angry?", ["the man", "the robot"])
     for model in (None, lambda parts: "no tree"):
@@ -214,23 +195,33 @@ def test_without_a_tree_the_stem_and_the_options_are_the_conditions():
     assert select("himu", shot_evidence(60), 8).trace["tree"].startswith("CLIP(")
 
 
-def test_words_match_with_spelling_mistakes():
-    assert similarity("kitten", "sitting") == pytest.approx(1 - 3 / 7)
-    assert match_words("angry", "He was ANGRY.") == 1
-    assert match_words("robot", "a robut") == pytest.approx(0.8)
-    assert match_words("red robot", "the robut is red") == pytest.approx(0.8)
-    assert match_words("robot", "nothing here") == 0
-    assert match_words("robot", "…") == 0
-    assert match_text("exit", "EXIT only") == 1
-    assert match_text("exit", "") == 0
-
-
-def test_objects_are_also_looked_for_in_their_other_number():
-    assert phrase_variations("red cars") == ("red cars", "red car", "cars")
-    assert phrase_variations("dog") == ("dog", "dogs")
-    evidence, lookup = scene(40)
+def test_objects_are_found_by_a_detector_also_in_their_other_number():
+    evidence, lookup = scene(60)
     (scores,) = find_objects(Access(evidence, lookup), ["red car"])
     assert scores == pytest.approx(lookup.frames.levels[:, 0] / 255)
+    plan = {"queries": [{"id": "Q1", "tool": "object", "query": "red car"}]}
+    asked = replace(lookup, question=fs.Question("Where is the red car?"))
+    selection = select("toolmerge", evidence, 3, asked, plan=plan, gap_s=0)
+    assert (scores[selection.indices] > 0).all()
+    assert phrase_variations("red cars") == ("red cars", "red car", "cars")
+    assert phrase_variations("dog") == ("dog", "dogs")
+
+
+WORDS_IN_TEXTS = [
+    ("angry", "He was ANGRY.", 1),
+    ("robot", "a robut", 0.8),
+    ("red robot", "the robut is red", 0.8),
+    ("robot", "nothing here", 0),
+    ("robot", "…", 0),
+]
+
+
+def test_words_match_with_spelling_mistakes():
+    assert similarity("kitten", "sitting") == pytest.approx(1 - 3 / 7)
+    for words, text, score in WORDS_IN_TEXTS:
+        assert match_words(words, text) == pytest.approx(score), text
+    assert match_text("exit", "EXIT only") == 1
+    assert match_text("exit", "") == 0
 
 
 # DIG
@@ -264,7 +255,7 @@ def test_unusable_rewards_count_as_zero():
     replies = iter([LOCAL, "no", '{"reward": "high"}', '{"reward": 1e999}', '{"reward": null}', '{"reward": 250}'])
     frames = np.repeat(np.eye(5), 4, axis=0)
     evidence = fs.Evidence(range(20), 20.0, frames, np.ones(5))
-    selection = select("dig", evidence, 4, make_lookup(frames=NumberedFrames()), model=lambda parts: next(replies))
+    selection = select("dig", evidence, 4, make_lookup(frames=NUMBERED), model=lambda parts: next(replies))
     assert [row["reward"] for row in selection.trace["segments"]] == [0, 0, 0, 0, 100]
 
 
