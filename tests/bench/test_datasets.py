@@ -129,18 +129,13 @@ def test_mlvu_dev_has_a_task_a_file_and_answers_as_texts(tmp_path):
     write(tmp_path / "MLVU/json/5_order.json", [mlvu_row(question_type="order", answer="Red")])
     write(tmp_path / "MLVU/video/1_plotQA/m.mp4", "")
     some = load_dataset("mlvu", tmp_path)
-    assert [(item.id, item.group, item.answer) for item in some.items] == [
-        ("1_plotQA-0", "Single detail", 1),
-        ("5_order-0", "Multi detail", 0),
-    ]
+    found = [(item.id, item.group, item.answer) for item in some.items]
+    assert found == [("1_plotQA-0", "Single detail", 1), ("5_order-0", "Multi detail", 0)]
     assert [item.video.parent.name for item in some.items] == ["1_plotQA", "5_order"]
     assert "5 of 7 tasks are missing" in some.notes[0]
-
-
-def test_mlvu_test_has_ids_of_its_own(tmp_path):
-    write(tmp_path / "test-ground-truth/test_mcq_gt.json", [mlvu_row(question_id="TEST_0001")])
-    write(tmp_path / "video/m.mp4", "")
-    assert load_dataset("mlvu", tmp_path).with_files().items[0].id == "TEST_0001"
+    write(tmp_path / "test/test-ground-truth/test_mcq_gt.json", [mlvu_row(question_id="TEST_0001")])
+    write(tmp_path / "test/video/m.mp4", "")
+    assert load_dataset("mlvu", tmp_path / "test").with_files().items[0].id == "TEST_0001"  # ids of its own
 
 
 def test_egoschema_asks_what_has_a_public_answer_and_counts_the_rest(tmp_path):
@@ -150,13 +145,10 @@ def test_egoschema_asks_what_has_a_public_answer_and_counts_the_rest(tmp_path):
     some = load_dataset("egoschema", tmp_path)
     assert [(item.id, item.answer, item.duration_s) for item in some.items] == [("b", 3, 180.0)]
     assert some.notes == ("omitted: 1 question without a public answer",)
-
-
-def test_egoschema_in_parquet(tmp_path):
     row = {"question_idx": "7", "video_idx": "u", "question": "Why?", "option": ["A. x", "B. y"], "answer": "1"}
-    (tmp_path / "Subset").mkdir()
-    parquet.write_table(arrow.Table.from_pylist([row]), tmp_path / "Subset" / "test-0.parquet")
-    found = load_dataset("egoschema", tmp_path).items[0]
+    (tmp_path / "hub" / "Subset").mkdir(parents=True)
+    parquet.write_table(arrow.Table.from_pylist([row]), tmp_path / "hub" / "Subset" / "test-0.parquet")
+    found = load_dataset("egoschema", tmp_path / "hub").items[0]
     assert (found.id, found.video_id, found.question.options, found.answer) == ("7", "u", ("x", "y"), 1)
 
 

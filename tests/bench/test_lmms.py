@@ -172,6 +172,9 @@ def test_exhibitor_fills_the_budget_and_records_it(clip, tmp_path):
     (row,) = [json.loads(line) for line in record.read_text(encoding="utf-8").splitlines()]
     assert len(prompt.images) == len(row["times_s"]) == 4 and prompt.captions[0].startswith("Frame 1 [0:00:")
     assert (row["question"], row["options"], row["method"]) == ("Why?", OPTIONS, "gcr")
+    exhibitor(tmp_path, record=str(record))(lmms.Clip(clip, Window(5.0, 12.0)), Question("Why?"), {})
+    times_s = json.loads(record.read_text(encoding="utf-8").splitlines()[1])["times_s"]
+    assert len(times_s) == 4 and min(times_s) >= 5 and max(times_s) <= 12  # inside the clip
 
 
 def test_exhibitor_logs_and_records_warnings(tmp_path, caplog):
@@ -209,13 +212,6 @@ def test_subtitles_are_found_by_the_name_of_the_video_and_shifted_to_the_clip(cl
     make_prompt = exhibitor(tmp_path, subtitles=subtitles, text_mode="prompt", method="uniform", budget=20)
     prompt = make_prompt(lmms.Clip(clip), Question("Why?"), {"starting_timestamp_for_subtitles": 100})
     assert set(prompt.text.splitlines()[1:]) == expected
-
-
-def test_frames_of_a_clip_are_inside_it(clip, tmp_path):
-    record = tmp_path / "record.jsonl"
-    exhibitor(tmp_path, record=str(record))(lmms.Clip(clip, Window(5.0, 12.0)), Question("Why?"), {})
-    times = json.loads(record.read_text(encoding="utf-8"))["times_s"]
-    assert len(times) == 4 and min(times) >= 5 and max(times) <= 12
 
 
 def test_settings_reach_the_pipeline_and_every_candidate_is_encoded_as_in_the_paper(tmp_path):

@@ -55,22 +55,15 @@ PRESETS = {
 
 @pytest.mark.parametrize("preset", PRESETS)
 def test_presets_are_those_of_lmms_eval(preset):
-    question = fs.Question("Which one?", ["A. red", "B. blue", "C. green", "D. grey", "N/A"])
-    asked = "Which one?\nA. red\nB. blue\nC. green\nD. grey"
+    question = fs.Question("Which {letters}?", ["A. {0}", "B. blue", "C. green", "D. grey", "N/A"])
+    asked = "Which {letters}?\nA. {0}\nB. blue\nC. green\nD. grey"  # braces are no fields
     assert format_question(question, preset) == PRESETS[preset].format(asked)
 
 
-def test_braces_in_a_question_are_not_formatted():
-    assert "{letters}" in format_question(fs.Question("What is {letters}?", ["{0}", "y"]), "videomme")
-
-
-def test_unknown_names_list_the_valid_ones(exhibit, question):
+def test_unknown_names_list_the_valid_ones_and_options_are_limited(exhibit, question):
     with pytest.raises(UnknownName, match="expected one of longvideobench, videomme, bare"):
         format_question(question, "mmlu")
     with pytest.raises(OptionError, match="expected one of none, blank, prompt, tagged, shuffled, aligned"):
         compose(exhibit, question, "sideways")
-
-
-def test_more_options_than_letters_are_an_error():
     with pytest.raises(InputError, match="27 options"):
         format_question(fs.Question("Which?", [f"number {k}" for k in range(27)]), "bare")

@@ -57,9 +57,6 @@ def test_auto_is_the_clock_for_any_other_model():
 def test_a_named_format_is_used_for_any_model_and_none_without_times():
     assert resolve_time_format("clock", "Qwen3-VL-8B") == "clock"
     assert resolve_time_format("clock", "Qwen3-VL-8B", times=False) == "none"
-
-
-def test_unknown_format_lists_the_valid_ones():
     with pytest.raises(OptionError, match="time_format is 'iso'; expected one of auto, clock, qwen3-vl"):
         resolve_time_format("iso")
 
@@ -70,12 +67,13 @@ def test_times_without_captions_precede_the_question(exhibit, question):
     assert text.startswith("The video lasts for") and "\nWhy was the launch put off?" in text
 
 
-def test_free_questions_ask_for_what_the_frames_are_marked_with(exhibit):
-    question = fs.Question("When does he leave?")
-    assert "its time in square brackets" in compose(exhibit, question, "none", time_format="qwen3-vl").text
-    assert "as in [Frame 3]" in compose(exhibit, question, "none", time_format="internvl").text
-
-
-def test_tagged_text_names_frames_as_they_are_marked(exhibit, question):
-    assert "Frame 2 <3.0 seconds>: The launch" in compose(exhibit, question, "tagged", time_format="qwen3-vl").text
-    assert "Frame2: The launch" in compose(exhibit, question, "tagged", time_format="internvl").text
+@pytest.mark.parametrize(
+    ("time_format", "tagged", "asked"),
+    [
+        ("qwen3-vl", "Frame 2 <3.0 seconds>: The launch", "its time in square brackets"),
+        ("internvl", "Frame2: The launch", "as in [Frame 3]"),
+    ],
+)
+def test_texts_and_free_questions_name_frames_as_they_are_marked(exhibit, time_format, tagged, asked):
+    text = compose(exhibit, fs.Question("When does he leave?"), "tagged", time_format=time_format).text
+    assert tagged in text and asked in text

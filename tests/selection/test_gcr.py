@@ -76,11 +76,6 @@ def test_trace_lists_every_region():
         assert region["value"] == pytest.approx(sum(region["normalised"].values()) / 3)
 
 
-def test_closed_gate_skips_refine():
-    refine = video(gate=1.0).select().trace["refine"]
-    assert refine["ran"] is False and refine["gap_share"] < 1.0 and "gate" in refine["reason"]
-
-
 def test_trace_lists_the_cues_of_the_demand():
     case = video()
     case.demand = visual_demand("What colour is the car?")
@@ -96,3 +91,5 @@ def test_stages_that_are_left_out_are_in_the_trace():
     assert "Cover is left out" in cover.trace["note"]
     assert all(region["outcome"] == "swapped in" for region in cover.trace["refine"]["regions"])
     assert refine.trace["refine"]["ran"] is False and refine.trace["refine"]["reason"] == "it is left out"
+    closed = video(gate=1.0).select().trace["refine"]
+    assert closed["ran"] is False and closed["gap_share"] < 1.0 and "gate" in closed["reason"]

@@ -69,20 +69,11 @@ def test_texts_that_are_all_alike_give_the_same_selection(case, common):
         assert [slot.role for slot in first.slots] == [slot.role for slot in second.slots]
 
 
-def spoken(event_scores, budget=4, lexical=None, **options):
+def spoken(event_scores, budget=4, **options):
     """A selection among 100 frames, the one at 92 s the most relevant, with an event every 10 s."""
     events = [fs.Event(10.0 * k, 10.0 * k + 5, f"event {k}") for k in range(len(event_scores))]
-    frames = np.eye(100)
-    evidence = fs.Evidence(
-        np.arange(100.0),
-        100.0,
-        frames,
-        np.ones(100),
-        events,
-        scores=-np.abs(np.arange(100.0) - 92),
-        event_scores=event_scores,
-        lexical_scores=lexical,
-    )
+    scores = {"scores": -np.abs(np.arange(100.0) - 92), "event_scores": event_scores}
+    evidence = fs.Evidence(np.arange(100.0), 100.0, np.eye(100), np.ones(100), events, **scores)
     return fs.select_frames(evidence, budget=budget, method="sift", **options)
 
 
@@ -122,17 +113,8 @@ def test_stopping_without_any_match_covers_the_video():
 def test_question_words_reach_the_selector_through_an_index():
     index = fs.VideoIndex(fs.VideoInfo("a.mp4", 50.0), np.arange(50.0), np.eye(50), "made-up")
     events = [fs.Event(10.0 * k, 10.0 * k + 5, text) for k, text in enumerate(["a cat", "the harbour", "a dog"])]
-    features = np.ones((3, 50))
-    selection = fs.select_many(
-        index,
-        ["Where is the harbour?"],
-        queries=np.ones((1, 50)),
-        events=events,
-        event_features=features,
-        budget=4,
-        method="sift",
-        low=0.0,
-    )[0]
+    given = {"queries": np.ones((1, 50)), "events": events, "event_features": np.ones((3, 50)), "budget": 4}
+    selection = fs.select_many(index, ["Where is the harbour?"], **given, method="sift", low=0.0)[0]
     rows = selection.trace["ground"]["events"]
     assert [row["shared_words"] > 0 for row in rows] == [False, True, False]
     assert texts(selection) == ["the harbour"]

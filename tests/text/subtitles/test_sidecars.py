@@ -20,18 +20,32 @@ def relative(paths, folder):
     return [path.relative_to(folder).as_posix() for path in paths]
 
 
-def test_sidecars_are_sorted_best_first(tmp_path):
-    expected = ["film.srt", "film.vtt", "film.mp4.ass", "film.eng.srt", "film.de.srt", "Subs/film.fr.srt"]
-    expected += ["film.pt-BR.vtt", "film.en.forced.srt"]
-    others = ["film.mp4", "film.trailer.srt", "film 2.srt", "filmed.srt", "film.txt"]
+TAGGED = ["film.pt-BR.vtt", "film.en.forced.srt"]
+# The files of film.mp4, best first; others beside them; the language that is asked for.
+FOUND = {
+    "best first": (
+        ["film.srt", "film.vtt", "film.mp4.ass", "film.eng.srt", "film.de.srt", "Subs/film.fr.srt", *TAGGED],
+        ["film.mp4", "film.trailer.srt", "film 2.srt", "filmed.srt", "film.txt"],
+        None,
+    ),
+    "the language first": (
+        ["film.ger.srt", "subtitles/film.deu.forced.srt", "film.srt", "film.en.srt"], [], "de",
+    ),
+    "complete before those with more tags": (
+        ["film.en.srt", "film.en.sdh.srt", "english.srt", "film.en.commentary.srt"], ["film.mp4"], None,
+    ),
+    "names of other videos are no languages": (
+        [], ["film.mp4", "film-no-way.srt", "film 2.en.srt", "film-it takes two.srt", "no-way.srt", "films.srt"], None,
+    ),
+    "without the video none is named only after a language": ([], ["en.srt"], None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", FOUND)
+def test_sidecars_are_found_and_sorted(tmp_path, case):
+    expected, others, language = FOUND[case]
     write_files(tmp_path, *expected[::-1], *others)
-    assert relative(find_sidecars(tmp_path / "film.mp4", None), tmp_path) == expected
-
-
-def test_sidecars_in_the_requested_language_come_first(tmp_path):
-    write_files(tmp_path, "film.srt", "film.en.srt", "film.ger.srt", "subtitles/film.deu.forced.srt")
-    sidecars = relative(find_sidecars(tmp_path / "film.mkv", language="de"), tmp_path)
-    assert sidecars == ["film.ger.srt", "subtitles/film.deu.forced.srt", "film.srt", "film.en.srt"]
+    assert relative(find_sidecars(tmp_path / "film.mp4", language), tmp_path) == expected
 
 
 def test_every_common_spelling_of_a_name_and_language_is_found(tmp_path):
@@ -43,12 +57,6 @@ def test_every_common_spelling_of_a_name_and_language_is_found(tmp_path):
         (found,) = search_sidecars(folder / "film.mp4").found
         assert (found.path.name, found.is_bare) == (name, False)
         assert found.language == ("" if name in ("film_captions.vtt", "film.mp3.srt", "film_sdh.srt") else "en")
-
-
-def test_names_of_other_videos_are_not_taken_for_languages(tmp_path):
-    others = ["film-no-way.srt", "film 2.en.srt", "film-it takes two.srt", "no-way.srt", "films.srt"]
-    write_files(tmp_path, "film.mp4", *others)
-    assert find_sidecars(tmp_path / "film.mp4", None) == []
 
 
 def test_file_named_only_after_a_language_belongs_to_the_only_video(tmp_path):
@@ -67,17 +75,6 @@ def test_file_named_only_after_a_language_is_ambiguous_beside_several_videos(tmp
     assert relative([sidecar.path for sidecar in search.found], tmp_path) == ["Subs/a/2_English.srt"]
     assert relative(search.ambiguous, tmp_path) == ["english.vtt", "Subs/fr.srt"]
     assert relative(search.unrelated, tmp_path) == ["notes.srt"]
-
-
-def test_folder_without_the_video_has_no_files_named_only_after_a_language(tmp_path):
-    write_files(tmp_path, "en.srt")
-    assert find_sidecars(tmp_path / "film.mp4", None) == []
-
-
-def test_complete_files_come_before_those_with_more_tags(tmp_path):
-    write_files(tmp_path, "film.mp4", "film.en.sdh.srt", "film.en.srt", "english.srt", "film.en.commentary.srt")
-    expected = ["film.en.srt", "film.en.sdh.srt", "english.srt", "film.en.commentary.srt"]
-    assert relative(find_sidecars(tmp_path / "film.mp4", None), tmp_path) == expected
 
 
 def test_file_with_a_shared_ending_counts_only_if_it_holds_subtitles(tmp_path):
