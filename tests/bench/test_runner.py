@@ -5,12 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from framesift.batch import workers
 from framesift.batch.results import read_results
 from framesift.batch.settings import ReaderSpec
 from framesift.bench.report import make_tables
 from framesift.bench.runner import run_benchmark, with_prompt
-from framesift.errors import ReaderError
 from framesift.pipeline.config import read_settings
 from helpers.small_dataset import FirstOption, make_dataset, small_plan
 
@@ -100,28 +98,6 @@ def test_stopped_run_is_resumed(run):
     reader = FirstOption()
     tally, results = run(small_plan(reader))
     assert tally.skipped == 3 and reader.asked == tally.done == 8 - tally.skipped and len(results.rows) == 8
-
-
-def test_bad_video_fails_only_its_own_questions_and_these_are_retried(run, tmp_path):
-    dataset = make_dataset(tmp_path / "data")
-    good = (tmp_path / "data" / "0.mp4").read_bytes()
-    (tmp_path / "data" / "0.mp4").write_bytes(b"this is no video")
-    tally, results = run(small_plan(FirstOption()), dataset=dataset)
-    assert tally.failed == 4 and len(results.rows) == 8
-    assert {row.video_id for row in results.rows if row.error} == {"0.mp4"}
-    assert all("\n" not in row.error and "0.mp4" in row.error for row in results.rows if row.error)
-    (tmp_path / "data" / "0.mp4").write_bytes(good)
-    tally, results = run(small_plan(FirstOption()), dataset=dataset)
-    assert (tally.done, tally.skipped) == (4, 4) and not any(row.error for row in results.rows)
-
-
-def test_failed_questions_are_error_rows_and_a_reader_that_always_fails_ends_the_run(run, monkeypatch):
-    monkeypatch.setattr(workers, "MAX_READER_FAILURES", 3)
-    with pytest.raises(ReaderError, match="3 questions in a row got no answer, the last: it would not say"):
-        run(small_plan(FirstOption(fails=["Cold A?", "Cold B?"])))
-    _, results = run(small_plan(FirstOption(fails=["Cold A?"])), folder="others")
-    assert [row.error for row in results.rows].count("it would not say") == 4
-    assert sum(row.is_answer for row in results.rows) == 4
 
 
 def test_shards_together_cover_all_rows(run, tmp_path):

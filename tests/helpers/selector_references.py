@@ -399,18 +399,5 @@ def rebuilt(half, taps):
     return [sum(taps[j] * spread[i - j] for j in range(8) if 0 <= i - j < len(spread)) for i in range(6, 2 * len(half))]
 
 
-REFERENCES = {
-    "topk": topk,
-    "mmr": mmr,
-    "bin-max": bin_max,
-    "aks": aks,
-    "bolt": bolt,
-    "q-frame": q_frame,
-    "focus": focus,
-    "text": text,
-    "vsi-lite": vsi_lite,
-    "mdp3": mdp3,
-    "wfs-sb": wfs_sb,
-    "omp": omp,
-    "lddr": lddr,
-}
+FUNCTIONS = (topk, mmr, bin_max, aks, bolt, q_frame, focus, text, vsi_lite, mdp3, wfs_sb, omp, lddr)
+REFERENCES = {function.__name__.replace("_", "-"): function for function in FUNCTIONS}

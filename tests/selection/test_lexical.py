@@ -1,8 +1,10 @@
 """Shared words of a question and the events."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,25 +23,23 @@ def test_scores_are_bm25_without_a_discount_of_long_texts():
     np.testing.assert_allclose(score, np.array(expected) / (boat + red))
 
 
-def test_a_speakers_name_counts_less_than_the_name_in_a_sentence():
-    scores = EventWords(["Tom: Run!", "Anna: There is Tom!", "Anna: Run!"]).scores("What does Tom do?")
-    assert scores[1] > scores[0] > scores[2] == 0
-
-
-def test_inflected_forms_match():
-    assert EventWords(["she was painting"]).scores("Who paints?")[0] == 0  # shorter than the stem
-    assert EventWords(["both engineers left"]).scores("Which engineer?")[0] > 0
-
-
-def test_scripts_without_spaces_match_by_pairs_of_characters():
-    scores = EventWords(["猫が窓のそばにいる", "犬が走る"]).scores("窓のそばの猫は?")
-    assert scores[0] > scores[1]
-
-
-def test_no_events_and_no_words_give_zeros():
-    assert EventWords([]).scores("anything").shape == (0,)
-    assert EventWords(["", "…"]).scores("anything").tolist() == [0.0, 0.0]
-    assert EventWords(["a text"]).scores("?").tolist() == [0.0]
+@pytest.mark.parametrize(
+    ("texts", "question", "order"),
+    [
+        # A speaker's name counts less than the name in a sentence.
+        (["Anna: There is Tom!", "Tom: Run!", "Anna: Run!"], "What does Tom do?", [1, 1, 0]),
+        # Inflected forms match, if they are longer than the stem.
+        (["both engineers left", "she was painting"], "Which engineer paints?", [1, 0]),
+        # Scripts without spaces match by pairs of characters.
+        (["猫が窓のそばにいる", "犬が走る"], "窓のそばの猫は?", [1, 0]),
+        (["", "…"], "anything", [0, 0]),
+        (["a text"], "?", [0]),
+    ],
+)
+def test_scores_fall_with_the_words_that_are_shared(texts, question, order):
+    scores = EventWords(texts).scores(question)
+    assert (scores > 0).astype(int).tolist() == order
+    assert all(a > b or b == 0 for a, b in pairwise(scores))
 
 
 @given(st.lists(st.text(max_size=40), max_size=8), st.text(max_size=40))
