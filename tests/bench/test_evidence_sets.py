@@ -54,25 +54,21 @@ def test_videos_are_numbered_by_name_among_those_asked_about(tmp_path):
     assert [video.id for video in read_evidence_set(path, limit=1).videos] == ["z"]
 
 
-def test_curve_without_times_has_a_value_every_two_seconds(tmp_path):
-    (video,) = read_evidence_set(moments(tmp_path, {"qid": 7, "model": [0, 1, 0], "windows": [[1, 3]]})).videos
-    assert video.times_s == (1.0, 3.0, 5.0) and video.duration_s == 6.0 and video.curve == (0.0, 1.0, 0.0)
-    assert (video.id, video.questions[0].id, video.questions[0].spans) == ("7", "7", ((1.0, 3.0),))
-
-
-def test_duration_and_times_of_a_curve_may_be_given(tmp_path):
+def test_curve_has_a_value_every_two_seconds_or_at_given_times(tmp_path):
     row = {"id": "a", "curve": [0, 1], "windows": [[0, 1]]}
-    first = read_evidence_set(moments(tmp_path, row | {"duration_s": 20})).videos[0]
-    assert first.times_s == (5.0, 15.0) and first.duration_s == 20.0
-    second = read_evidence_set(moments(tmp_path, row | {"times_s": [3, 4], "video": "v"})).videos[0]
-    assert second.times_s == (3.0, 4.0) and second.duration_s == 4.0 and second.id == "v"
-
-
-def test_constant_curves_are_left_out_and_counted(tmp_path):
-    rows = [{"curve": [1, 1], "windows": [[0, 1]]}, {"curve": [0, 1], "windows": [[0, 1]]}]
-    data = read_evidence_set(moments(tmp_path, *rows))
-    assert [video.number for video in data.videos] == [1]
-    assert data.notes == ("1 of 2 curves are constant and were left out",)
+    rows = (
+        {"qid": 7, "model": [0, 1, 0], "windows": [[1, 3]]},
+        row | {"duration_s": 20},
+        row | {"id": "c", "curve": [1, 1]},
+    )
+    data = read_evidence_set(moments(tmp_path, *rows, row | {"id": "b", "times_s": [3, 4], "video": "v"}))
+    first, long, own = data.videos
+    assert first.times_s == (1.0, 3.0, 5.0) and first.duration_s == 6.0 and first.curve == (0.0, 1.0, 0.0)
+    assert (first.id, first.questions[0].id, first.questions[0].spans) == ("7", "7", ((1.0, 3.0),))
+    assert long.times_s == (5.0, 15.0) and long.duration_s == 20.0
+    assert own.times_s == (3.0, 4.0) and own.duration_s == 4.0 and own.id == "v"
+    assert [video.number for video in data.videos] == [0, 1, 3]
+    assert data.notes == ("1 of 4 curves are constant and were left out",)
 
 
 V = {"v": ["a"]}
@@ -80,28 +76,18 @@ CURVE, SPAN = {"curve": [0, 1]}, {"windows": [[0, 1]]}
 
 
 @pytest.mark.parametrize(
-    ("videos", "questions", "expected"),
+    ("given", "expected"),
     [
-        (V, [asked(first=1)], "sentences are 1 to 1; expected numbers from 0 to 0"),
-        (V, [asked()], "neither spans nor first"),
-        (V, [asked(video="w", first=0)], "'w' is not among the videos"),
-        (V, [asked(spans=[[3, 1]])], "has 3 to 1 s"),
-        (V, [asked(spans=[])], "spans is empty"),
-        ({"v": [3]}, [asked(first=0)], "videos: v"),
-        ({"v": []}, [asked(first=0)], "has no sentence"),
-        (V, [{"video": "v", "first": 0}], "question is missing"),
-        (V, [], "has no question"),
-        (V, [asked(first=0, id="x")] * 2, "'x' occurs more than once"),
-    ],
-)
-def test_bad_transcript_set_is_one_sentence(tmp_path, videos, questions, expected):
-    with pytest.raises(InputError, match=f"^[^\\n]*{expected}[^\\n]*$"):
-        read_evidence_set(transcripts(tmp_path, videos, *questions))
-
-
-@pytest.mark.parametrize(
-    ("row", "expected"),
-    [
+        ((V, asked(first=1)), "sentences are 1 to 1; expected numbers from 0 to 0"),
+        ((V, asked()), "neither spans nor first"),
+        ((V, asked(video="w", first=0)), "'w' is not among the videos"),
+        ((V, asked(spans=[[3, 1]])), "has 3 to 1 s"),
+        ((V, asked(spans=[])), "spans is empty"),
+        (({"v": [3]}, asked(first=0)), "videos: v"),
+        (({"v": []}, asked(first=0)), "has no sentence"),
+        ((V, {"video": "v", "first": 0}), "question is missing"),
+        ((V,), "has no question"),
+        ((V, asked(first=0, id="x"), asked(first=0, id="x")), "'x' occurs more than once"),
         (CURVE, "windows is missing"),
         (CURVE | {"windows": []}, "windows is empty"),
         (CURVE | {"windows": [[2, 1]]}, "has 2 to 1 s"),
@@ -111,9 +97,10 @@ def test_bad_transcript_set_is_one_sentence(tmp_path, videos, questions, expecte
         (SPAN | CURVE | {"times_s": [1]}, "1 times for 2 values"),
     ],
 )
-def test_bad_moment_set_is_one_sentence(tmp_path, row, expected):
+def test_bad_set_of_transcripts_or_curves_is_one_sentence(tmp_path, given, expected):
+    path = moments(tmp_path, given) if isinstance(given, dict) else transcripts(tmp_path, *given)
     with pytest.raises(InputError, match=f"^[^\\n]*{expected}[^\\n]*$"):
-        read_evidence_set(moments(tmp_path, row))
+        read_evidence_set(path)
 
 
 def test_file_that_is_no_set_and_limit_of_none_are_errors(tmp_path):

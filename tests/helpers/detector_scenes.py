@@ -31,18 +31,16 @@ class ColourDetector:
     name = "colours"
 
     def detect(self, images, phrases):
-        detections = []
-        for image in images:
-            boxes = []
-            for top in range(0, image.shape[0], 95):
-                for left in range(0, image.shape[1], 100):
-                    boxes += [
-                        Box(phrase, image[top, left, COLOURS[phrase]] / 255, left, top, left + 100, top + 95)
-                        for phrase in phrases
-                        if phrase in COLOURS and image[top, left, COLOURS[phrase]] > 0
-                    ]
-            detections.append(boxes)
-        return detections
+        return [
+            [
+                Box(phrase, image[top, left, COLOURS[phrase]] / 255, left, top, left + 100, top + 95)
+                for top in range(0, image.shape[0], 95)
+                for left in range(0, image.shape[1], 100)
+                for phrase in phrases
+                if phrase in COLOURS and image[top, left, COLOURS[phrase]] > 0
+            ]
+            for image in images
+        ]
 
 
 def scene_evidence(count, seed=0, kind="random"):
@@ -70,13 +68,8 @@ def scene(count, seed=0, kind="random"):
         levels += (200, 100, 0)
     lines = [fs.Event(k, k + 4.0, f"line {k}") for k in range(0, count - 4, 9)]
     source = Scenes(levels, rng.uniform(0, 0.3, count))
-    evidence = fs.Evidence(
-        np.arange(count) * 1.0,
-        float(count),
-        rng.standard_normal((count, 4)),
-        rng.standard_normal(4),
-        lines,
-        event_scores=rng.uniform(0, 1, len(lines)),
-    )
+    times_s, frames, query = np.arange(count) * 1.0, rng.standard_normal((count, 4)), rng.standard_normal(4)
+    scores = rng.uniform(0, 1, len(lines))
+    evidence = fs.Evidence(times_s, float(count), frames, query, lines, event_scores=scores)
     objects = Objects(("red car",), ("green tree", "blue door"), (Relation("red car", "spatial", "green tree"),))
     return evidence, Lookup(frames=source, objects=objects, detector=ColourDetector())

@@ -26,7 +26,7 @@ class RuleModel:
 
     def __call__(self, parts):
         self.messages.append(parts)
-        text = "\n".join(part for part in parts if isinstance(part, str))
+        text = text_of(parts)
         for key, reply in self.replies.items():
             if f'"{key}"' in text:
                 return reply(text) if callable(reply) else reply
@@ -34,13 +34,16 @@ class RuleModel:
 
     def asked(self, key):
         """The texts of the messages that ask for this key."""
-        texts = ["\n".join(part for part in parts if isinstance(part, str)) for parts in self.messages]
-        return [text for text in texts if f'"{key}"' in text]
+        return [text for text in map(text_of, self.messages) if f'"{key}"' in text]
 
     @property
     def described(self):
         """How many messages were one frame to describe."""
         return sum(len(parts) == 2 and isinstance(parts[1], np.ndarray) for parts in self.messages)
+
+
+def text_of(parts):
+    return "\n".join(part for part in parts if isinstance(part, str))
 
 
 def random_replies(text):

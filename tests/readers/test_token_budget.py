@@ -49,6 +49,8 @@ def test_published_token_counts():
     for (name, is_local), expected in counts.items():
         limits = FrameLimits(602_112, 70, is_video=True) if is_local else FrameLimits()
         assert frame_tokens(name, (1280, 720), limits) == expected, name
+    assert estimate_text_tokens("<12.3 seconds>") == 8  # without a tokenizer each digit and
+    assert estimate_text_tokens("为什么") == 6  # letters of other scripts count more
 
 
 def test_chosen_frames_fit_and_one_more_would_not(hour):
@@ -102,11 +104,6 @@ def test_frames_on_a_server_are_shrunk_before_they_are_counted_for_its_model(ser
 def test_reader_or_text_that_can_not_be_counted_is_an_error(hour, reader, mode, message):
     with pytest.raises(OptionError, match=message):
         counter(reader, hour, mode)
-
-
-def test_estimate_without_a_tokenizer_counts_digits_and_other_scripts():
-    assert estimate_text_tokens("<12.3 seconds>") == 8
-    assert estimate_text_tokens("为什么") == 6
 
 
 def test_several_videos_count_the_dearest_frame_and_the_longest_name(hour):

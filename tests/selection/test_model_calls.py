@@ -49,14 +49,8 @@ def test_json_is_found_in_a_reply(reply, value):
 
 
 def test_texts_are_scored_against_frames_and_the_events_inside_the_video():
-    evidence = Evidence(
-        times_s=[0.0, 1.0],
-        duration_s=2.0,
-        frames=np.eye(2),
-        query=[1.0, 0.0],
-        events=[Event(5, 6, "late"), Event(0, 1, "early")],
-        event_features=np.eye(2),
-    )
+    events = [Event(5, 6, "late"), Event(0, 1, "early")]
+    evidence = Evidence([0.0, 1.0], 2.0, np.eye(2), [1.0, 0.0], events, event_features=np.eye(2))
     lookup = Lookup(
         encode_texts=lambda texts: np.array([[3.0, 4.0]] * len(texts)),
         score_events=lambda texts: [[0.1, 0.2]] * len(texts),

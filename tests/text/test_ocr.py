@@ -41,18 +41,21 @@ def test_each_burned_in_subtitle_is_one_event_from_its_first_to_its_last_appeara
     assert {event.source for event in events} == {"screen"}
 
 
-def test_subtitle_of_two_lines_is_one_event():
-    shown = draw_frame((None, 204, "You have your robotics"), (None, 232, "and I want to go to space"))
-    assert triples(read_all([shown])) == [(0, 0, "You have your robotics and I want to go to space")]
+TWO_LINES = draw_frame((None, 204, "You have your robotics"), (None, 232, "and I want to go to space"))
+CHANGED = [*[subtitle("Two minutes left")] * 3, subtitle("Speed up please")]
 
 
-def test_changed_line_in_an_otherwise_unchanged_frame_is_read():
-    events = read_all([subtitle("Two minutes left")] * 3 + [subtitle("Speed up please")])
-    assert triples(events) == [(0, 2, "Two minutes left"), (3, 3, "Speed up please")]
-
-
-def test_the_only_slide_of_a_still_video_is_an_event():
-    assert [event.text for event in read_all([draw_frame((20, 8, "Lecture three"))] * 8)] == ["Lecture three"]
+@pytest.mark.parametrize(
+    ("frames", "expected"),
+    [
+        ([TWO_LINES], [(0, 0, "You have your robotics and I want to go to space")]),
+        (CHANGED, [(0, 2, "Two minutes left"), (3, 3, "Speed up please")]),
+        ([draw_frame((20, 8, "Lecture three"))] * 8, [(0, 7, "Lecture three")]),
+    ],
+    ids=["two lines are one event", "a changed line is read", "the only slide is an event"],
+)
+def test_text_that_is_drawn_becomes_events(frames, expected):
+    assert triples(read_all(frames)) == expected
 
 
 def test_models_come_from_the_wheel_without_a_download(monkeypatch):
