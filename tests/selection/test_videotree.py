@@ -46,13 +46,16 @@ def test_clusters_and_their_branches_are_as_recorded():
             (180, 51),
         ]
         assert trace["picked"] == list(map(int, picked.split()))
+    picked = select(scene_evidence(60), 24, rate((3,)), clusters=4, max_clusters=4).trace["picked"]
+    # A branch of one frame is left out.
+    assert picked == [14, 22, 5, 17, 47, 30, 28, 51, 33, 53, 27, 6, 32, 11, 20, 7, 23, 38, 52, 18, 40, 0, 9, 57]
 
 
-def test_a_centre_without_frames_moves_to_a_drawn_one():
+def test_centres_that_start_in_one_scene_find_both():
     evidence = fs.Evidence(np.arange(10.0), 10.0, np.repeat(np.eye(2), 5, axis=0), [1.0, 0.5], scores=np.zeros(10))
     lookup = make_lookup(2, frames=scene(10)[1].frames)
-    given = {"method": "videotree", "model": rate((3, 1, 2)), "clusters": 3, "max_clusters": 3, "lookup": lookup}
-    trace = fs.select_frames(evidence, budget=6, **given).trace
+    given = {"method": "videotree", "model": rate((3, 1, 2)), "clusters": 3, "max_clusters": 3}
+    trace = fs.select_frames(evidence, budget=6, lookup=lookup, seed=10, **given).trace
     assert [(row["index"], row["frames"]) for row in trace["clusters"]] == [(0, 5), (5, 5)]
 
 
