@@ -31,5 +31,9 @@ def shot_evidence(count, seed=0, **more):
 
 
 def make_lookup(question="Where is the red car?", options=(), *, events=0, **parts):
-    scores = {"encode_texts": word_vectors, "score_events": lambda texts: np.full((len(texts), events), 0.25)}
-    return Lookup(question=fs.Question(question, options), **scores, **parts)
+    return Lookup(
+        question=fs.Question(question, options),
+        encode_texts=word_vectors,
+        score_events=lambda texts: np.full((len(texts), events), 0.25),
+        **parts,
+    )
