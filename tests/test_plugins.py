@@ -112,6 +112,14 @@ def test_doctor_names_every_plugin_with_its_reason(capsys, tmp_path):
         assert all(reason in problems[kind, name] for name, (_, reason) in BROKEN.items())
 
 
+@pytest.mark.usefixtures("broken")
+def test_index_command_with_a_broken_encoder_is_one_sentence(capsys, tmp_path):
+    (tmp_path / "video.mp4").touch()
+    assert main(["index", "--encoder", "exits", str(tmp_path / "video.mp4")]) == 2
+    message = capsys.readouterr().err
+    assert "'exits' of bad-package can't be loaded (SystemExit: 3)" in message and message.count("\n") == 1
+
+
 def test_selector_with_other_parameters_is_refused(packages):
     entries = "[framesift.selectors]\nnarrow = wrong:narrow\nstrict = wrong:strict"
     packages.install("odd", entries, wrong=SOURCES["wrong"])

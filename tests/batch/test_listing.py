@@ -43,12 +43,13 @@ def test_unusable_list_is_one_sentence(tmp_path):
     for name, text, message in (
         ("l.csv", "title\nx\n", "row 1 has no video, only title"),
         ("l.csv", 'path\n""\n', "row 1 has no video"),
+        ("l.csv", "path\nfilm\xe9.mp4\n", "as UTF-8 text"),
         ("l.jsonl", "{", "line 1 is not JSON"),
         ("l.jsonl", "[1]", "expected a path"),
         ("l.txt", "# nothing\n", "lists no video"),
         ("l.parquet", "no table", "is not a Parquet file"),
     ):
-        (tmp_path / name).write_text(text)
+        (tmp_path / name).write_text(text, encoding="latin-1")
         with pytest.raises(InputError, match=message) as error:
             list_videos(tmp_path / name)
         assert "\n" not in str(error.value)

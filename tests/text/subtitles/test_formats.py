@@ -82,6 +82,9 @@ RULES = {
         '<p begin="4s" end="6s"><span begin="0s">ka</span><span begin="1s">raoke</span></p></div></body></tt>',
         [(1.0, 2.0, "one"), (2.0, 3.0, "two"), (4.0, 6.0, "karaoke")],
     ),
+    "a time of TTML that is none counts as missing": (
+        '<tt><body><p begin="1s" end="soon" dur="2s">one</p></body></tt>', [(1.0, 3.0, "one")],
+    ),
     "metadata is no text": (PARAGRAPH.format("<ttm:desc>a door</ttm:desc>Hi"), [(1.0, 2.0, "Hi")]),
     "entities of HTML and bare ampersands are read in XML": (
         PARAGRAPH.format("caf&eacute;&nbsp;R&D &lt;b> A&B;"), [(1.0, 2.0, "café R&D A&B;")],
