@@ -10,7 +10,6 @@ from framesift.encoders.siglip import image_layout
 from framesift.errors import InputError
 from helpers.tiny_checkpoints import image_processor
 
-RNG = np.random.default_rng(0)
 SIZES = ((36, 64), (40, 120), (90, 120), (20, 24), (32, 32))  # not higher than wide: Pillow begins with the width
 LEVEL = 1 / 255
 SQUARE = {"height": 32, "width": 32}
@@ -18,7 +17,8 @@ SQUARE = {"height": 32, "width": 32}
 
 def photo(height, width):
     """Smooth with some noise, and with values at both ends of the range."""
-    small = Image.fromarray(RNG.integers(0, 256, (height // 4, width // 4, 3), dtype=np.uint8))
+    noise = np.random.default_rng([height, width]).integers(0, 256, (height // 4, width // 4, 3), dtype=np.uint8)
+    small = Image.fromarray(noise)
     return np.asarray(small.resize((width, height), Image.Resampling.BICUBIC))
 
 

@@ -82,16 +82,6 @@ def copy(folders, tmp_path):
     return shutil.copytree(folders["other"], tmp_path / "copy")
 
 
-def test_template_that_moves_images_to_the_front_keeps_each_frame_after_its_time(copy, exhibit, question):
-    (copy / "chat_template.jinja").write_text(
-        "{% for part in messages[0]['content'] if part['type'] == 'image' %}<image>{% endfor %}"
-        "{% for part in messages[0]['content'] if part['type'] == 'text' %}{{ part['text'] }}{% endfor %}"
-    )
-    model = LocalReader(str(copy), device="cpu")
-    text = model.inputs.tokenizer.decode(model.prepare(compose(exhibit, question, "none"))["input_ids"][0])
-    assert "Frame 2 [0:00:03.000]:<image>" in text
-
-
 def test_processor_without_its_packages_names_the_extra(folders, monkeypatch):
     def fail(*_, **__):
         raise ImportError("it needs torchvision")
@@ -99,6 +89,27 @@ def test_processor_without_its_packages_names_the_extra(folders, monkeypatch):
     monkeypatch.setattr(transformers.AutoImageProcessor, "from_pretrained", fail)
     with pytest.raises(MissingExtra, match=r"pip install 'framesift\[readers\]'"):
         LocalReader(str(folders["other"]), device="cpu")
+
+
+IMAGES_FIRST = (
+    "{% for part in messages[0]['content'] if part['type'] == 'image' %}<image>{% endfor %}"
+    "{% for part in messages[0]['content'] if part['type'] == 'text' %}{{ part['text'] }}{% endfor %}"
+)
+OLDER = json.dumps({"chat_template": "<{{ messages[0]['content'][0]['text'] }}|"})
+
+
+@pytest.mark.parametrize(
+    ("name", "template", "expected"),
+    [
+        ("chat_template.jinja", IMAGES_FIRST, "Frame 2 [0:00:03.000]:<image>"),  # each frame stays after its time
+        ("chat_template.json", OLDER, "<Frame 1 "),
+    ],
+)
+def test_template_of_any_form_is_used(copy, exhibit, question, name, template, expected):
+    (copy / "chat_template.jinja").unlink()
+    (copy / name).write_text(template)
+    model = LocalReader(str(copy), device="cpu")
+    assert expected in model.inputs.tokenizer.decode(model.prepare(compose(exhibit, question, "none"))["input_ids"][0])
 
 
 @pytest.mark.parametrize(
@@ -110,12 +121,3 @@ def test_model_without_a_usable_chat_template_is_an_error(copy, template, messag
         (copy / "chat_template.jinja").write_text(template)
     with pytest.raises(InputError, match=message):
         LocalReader(str(copy), device="cpu")
-
-
-def test_older_template_file_is_read(copy, exhibit, question):
-    (copy / "chat_template.jinja").unlink()
-    template = "<{{ messages[0]['content'][0]['text'] }}|"
-    (copy / "chat_template.json").write_text(json.dumps({"chat_template": template}))
-    model = LocalReader(str(copy), device="cpu")
-    text = model.inputs.tokenizer.decode(model.prepare(compose(exhibit, question, "none"))["input_ids"][0])
-    assert text.startswith("<Frame 1 ") and text.endswith("|")

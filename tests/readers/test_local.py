@@ -47,14 +47,13 @@ def test_logits_depend_on_the_images(reader, exhibit, question):
     assert not first.equal(second)
 
 
-def test_truncated_reply_is_noted(reader_of, exhibit):
-    answer = reader_of("llava-onevision", max_tokens=2).answer(exhibit, fs.Question("What happens?"), "aligned")
+def test_truncated_reply_is_noted_and_a_prompt_beyond_the_context_an_error(folders, exhibit):
+    name = f"local:{folders['llava-onevision']}"
+    answer = ask(exhibit, fs.Question("What happens?"), reader=name, device="cpu", max_tokens=2)
+    assert answer.reader == name
     assert answer.note == "the reply was truncated after 2 tokens: raise max_tokens (--set max_tokens=N)"
-
-
-def test_prompt_beyond_the_context_is_an_error(reader_of, exhibit):
     with pytest.raises(ReaderError, match=r"5 frames are \d+ tokens and local:.* accepts 4096: select fewer frames"):
-        reader_of("llava-onevision").answer(exhibit, fs.Question("word " * 1000), "aligned")
+        ask(exhibit, fs.Question("word " * 1000), reader=name, device="cpu", max_tokens=2)
 
 
 def test_out_of_memory_is_one_sentence(reader_of, exhibit, question, monkeypatch):
@@ -174,11 +173,6 @@ def test_unsupported_llava_is_an_error(folders, tmp_path, settings):
     tiny_readers.save_llava_video(tmp_path, **settings)
     with pytest.raises(InputError, match="expected google/siglip-so400m-patch14-384, bilinear by 2, and"):
         LocalReader(str(tmp_path), device="cpu")
-
-
-def test_reader_is_named_by_its_directory(folders, exhibit, question):
-    name = f"local:{folders['llava-onevision']}"
-    assert ask(exhibit, question, reader=name, device="cpu", max_tokens=2).reader == name
 
 
 def test_unsupported_model_type_is_an_error(folders, tmp_path):

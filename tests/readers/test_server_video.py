@@ -59,13 +59,6 @@ def test_qwen3_vl_gets_each_frame_twice_and_no_line(vllm, exhibit, question):
     assert vllm.texts()[0].startswith("Why was the launch") and answer.time_format == "qwen3-vl"
 
 
-def test_without_times_a_model_that_writes_them_gets_images(vllm, exhibit, question):
-    vllm.models = ("Qwen3-VL-8B",)
-    answer = OpenAIReader(vllm.url, times=False).answer(exhibit, question, "aligned")
-    assert (answer.frames_as, answer.time_format) == ("images", "none")
-    assert [part["type"] for part in vllm.parts()] == ["image_url"] * 5 + ["text"]
-
-
 def test_frames_of_several_sizes_and_one_alone_are_sent_as_images(vllm, question, exhibit, video, monkeypatch):
     assert OpenAIReader(vllm.url).answer(selected(video, [3.0]), question, "aligned").frames_as == "images"
     sizes = iter([(80, 48), (40, 24)])
@@ -84,13 +77,15 @@ def test_older_or_unknown_vllm_gets_images_with_one_log_line(server, exhibit, qu
     assert len([record for record in caplog.records if "frames are sent as images" in record.message]) == 1
 
 
-def test_other_servers_get_images_with_the_marks_of_the_model_and_are_not_asked_for_a_version(
-    server, exhibit, question
-):
-    server.owner, server.models = "llamacpp", ("gemma-4-E4B-it-Q4_K_M.gguf",)
-    answer = OpenAIReader(server.url).answer(exhibit, question, "aligned")
-    assert (answer.frames_as, answer.time_format, server.paths) == ("images", "gemma4", ["/v1/models"])
-    assert server.texts()[:2] == ["00:01 ", " 00:03 "]
+def test_models_that_mark_frames_get_images_without_times_or_from_other_servers(vllm, exhibit, question):
+    vllm.models = ("Qwen3-VL-8B",)
+    answer = OpenAIReader(vllm.url, times=False).answer(exhibit, question, "aligned")
+    assert (answer.frames_as, answer.time_format) == ("images", "none")
+    assert [part["type"] for part in vllm.parts()] == ["image_url"] * 5 + ["text"]
+    vllm.paths, vllm.owner, vllm.models = [], "llamacpp", ("gemma-4-E4B-it-Q4_K_M.gguf",)
+    answer = OpenAIReader(vllm.url).answer(exhibit, question, "aligned")
+    assert (answer.frames_as, answer.time_format, vllm.paths) == ("images", "gemma4", ["/v1/models"])
+    assert vllm.texts()[:2] == ["00:01 ", " 00:03 "]
 
 
 @pytest.mark.parametrize(

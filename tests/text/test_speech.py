@@ -39,20 +39,18 @@ def write_whisper(folder, text):
     def zeros(*shape):
         return np.zeros(shape, np.float32)
 
+    def linear(part, rows, columns=width):
+        part.weight, part.bias = zeros(rows, columns), zeros(rows)
+
     def fill(layer, *outputs):
         layer.layer_norm.gamma, layer.layer_norm.beta = np.ones(width, np.float32), zeros(width)
         for part, size in zip(getattr(layer, "linear", ()), outputs, strict=True):
-            part.weight, part.bias = zeros(size, width), zeros(size)
-
-    def fill_forward(layer):
-        fill(layer)
-        layer.linear_0.weight, layer.linear_0.bias = zeros(4 * width, width), zeros(4 * width)
-        layer.linear_1.weight, layer.linear_1.bias = zeros(width, 4 * width), zeros(width)
+            linear(part, size)
 
     spec = whisper_spec.WhisperSpec(1, heads, 1, heads)
     encoder, decoder = spec.encoder, spec.decoder
-    encoder.conv1.weight, encoder.conv1.bias = zeros(width, 80, 3), zeros(width)
-    encoder.conv2.weight, encoder.conv2.bias = zeros(width, width, 3), zeros(width)
+    for convolution, channels in ((encoder.conv1, 80), (encoder.conv2, width)):
+        convolution.weight, convolution.bias = zeros(width, channels, 3), zeros(width)
     # Words are timed by attention: position k attends to the k-th 0.4 s.
     encoder.position_encodings.encodings = zeros(1500, width)
     for step in range(20 * width):
@@ -60,7 +58,9 @@ def write_whisper(folder, text):
     for module in (encoder, decoder):
         fill(module)
         fill(module.layer[0].self_attention, 3 * width, width)
-        fill_forward(module.layer[0].ffn)
+        fill(module.layer[0].ffn)
+        linear(module.layer[0].ffn.linear_0, 4 * width)
+        linear(module.layer[0].ffn.linear_1, width, 4 * width)
     cross_attention = decoder.layer[0].attention
     fill(cross_attention, width, 2 * width, width)
     for part in cross_attention.linear[:2]:
