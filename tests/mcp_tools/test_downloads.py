@@ -1,7 +1,9 @@
 """Videos by URL: http(s) files into the cache, never from private addresses unless allowed."""
 
+import shutil
 import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from hypothesis import given
@@ -19,32 +21,28 @@ from framesift.progress import ignore_progress
 
 
 @pytest.fixture(scope="module")
-def address(folder):
+def address(folder, tmp_path_factory):
     """A server on this machine with a video, redirects, a page, and a file that is no video."""
-    video = (folder / "boat.mp4").read_bytes()
+    web = tmp_path_factory.mktemp("web")
+    shutil.copy(folder / "boat.mp4", web / "clip.mp4")
+    (web / "text.mp4").write_text("x")
+    (web / "page.html").write_text("<html>")
 
-    class Handler(BaseHTTPRequestHandler):
+    class Handler(SimpleHTTPRequestHandler):
         def do_GET(self):
-            kinds = {"/clip.mp4": ("video/mp4", video), "/page": ("text/html", b"<html>"), "/text": ("video/mp4", b"x")}
-            if self.path.startswith("/to/"):
-                self.send_response(302)
-                self.send_header("Location", self.path.removeprefix("/to/"))
-                self.end_headers()
-                return
-            kind, content = kinds.get(self.path, ("text/plain", b""))
-            self.send_response(200 if content else 404)
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(content)))
+            if not self.path.startswith("/to/"):
+                return super().do_GET()
+            self.send_response(302)
+            self.send_header("Location", self.path.removeprefix("/to/"))
             self.end_headers()
-            self.wfile.write(content)
 
         def log_message(self, *_):
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_address[1]}"
-    server.shutdown()
+    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=web)) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
 
 
 @pytest.fixture
@@ -82,7 +80,7 @@ def test_redirect_is_followed_and_counted(downloads, address):
 
 
 def test_what_is_no_video_leaves_nothing_behind(downloads, address):
-    for path, expected in (("/text", "not a video"), ("/none", "status 404"), ("/page", "is a web page")):
+    for path, expected in (("/text.mp4", "not a video"), ("/none", "status 404"), ("/page.html", "is a web page")):
         with pytest.raises(InputError, match=expected):
             downloads.fetch(address + path, ignore_progress)
     assert not downloads.folder.exists() or list(downloads.folder.iterdir()) == []

@@ -4,7 +4,6 @@ import base64
 import io
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from types import SimpleNamespace
 
 import anyio
@@ -41,17 +40,6 @@ def http(environment, folder):
     """The address of one HTTP server on the same store."""
     with serve_http(environment, folder) as (_, url):
         yield url
-
-
-@contextmanager
-def held(site):
-    """Let encoders wait; yields a file that they make meanwhile."""
-    (site / "hold").touch()
-    try:
-        yield site / "holding"
-    finally:
-        (site / "hold").unlink()
-        (site / "holding").unlink(missing_ok=True)
 
 
 def test_tools_are_those_of_the_definitions_and_read_only(client):
@@ -204,11 +192,14 @@ def test_wrong_arguments_are_errors_that_name_the_argument(client):
 def test_cancelled_watch_stops_and_the_next_one_resumes(client, folder, site):
     make_video(folder / "cancelled.mp4", 9)  # as no other video, whose index would be used
     arguments = {"video": "cancelled.mp4", "question": QUESTION, "budget": 2}
-    with held(site) as holding:
+    (site / "hold").touch()  # encoders wait, and make another file meanwhile
+    try:
         watch = client.start("watch", **arguments)
-        until(holding.exists)
+        until((site / "holding").exists)
         watch.cancel()
         assert "cancelled.mp4" in client.text("list_videos")
+    finally:
+        (site / "hold").unlink()
     assert "Total: 2 images" in client.text("watch", **arguments)
 
 
