@@ -60,6 +60,7 @@ REJECTED = [
     ("a.json", '[{"name": "x"}]', r"""not a subtitle file: it is JSON, but none .*'\[?\{"name": "x"\}\]?'"""),
     ("a.json", '{"title": "x"}', "not a subtitle file: it is JSON, but contains no list of cues; first at 'title'"),
     ("a.json", '[{"start": 1,\n "end" 2}]', "a.json is unreadable: its JSON is damaged at line 2.*'\"end\" 2}]'"),
+    ("a.json", "3", "not a subtitle file: it is JSON, but contains no list of cues; first at '3'"),
     ("a.json", "[{" + "[" * 100_000, "is unreadable|is not a subtitle file"),
     ("a.ttml", "<tt><body>\n<p begin='1s'>Hi</q>", "a.ttml is unreadable: its XML is damaged at line 2.*first at"),
     ("a.ttml", "<tt>" + "<div>" * 300, "nested deeper than 200"),
@@ -218,3 +219,5 @@ def test_offset_is_added_and_events_are_clipped_to_the_duration(tmp_path):
     events, report = read_report(path, offset_s=-2.0, duration_s=5.0)
     assert events == [Event(0.0, 1.0, "cut"), Event(2.0, 5.0, "cut too")]
     assert report.repairs == {"outside dropped": 2, "clipped": 2}
+    with pytest.raises(InputError, match=r"all its cues \(4\) are outside the video"):
+        read_events(path, offset_s=60.0, duration_s=5.0)

@@ -173,9 +173,7 @@ def nearest_to_centres(rows: Array, clusters: Array, centres: Array) -> dict[int
 
 
 def ward_clusters(rows: Array, indices: Sequence[int], count: int) -> list[list[int]]:
-    """Split the rows at `indices` into at most `count` clusters by Ward's method; one row is one cluster."""
-    if len(indices) < 2:
-        return [list(indices)]
+    """Split the rows at `indices`, two or more, into at most `count` clusters by Ward's method."""
     hierarchy = require("scipy.cluster.hierarchy", "peers")
     joined = hierarchy.linkage(rows[list(indices)].astype(np.float64), method="ward")
     labels = hierarchy.fcluster(joined, count, criterion="maxclust")
