@@ -3,6 +3,7 @@
 Times are integers in the stream's time base and fractions, so that rounding never drops or repeats a frame.
 """
 
+import bisect
 import itertools
 import math
 import queue
@@ -85,6 +86,10 @@ class Timeline:
     jumps: Sequence[Jump] = ()
     shifts: ClockShifts = field(default_factory=ClockShifts)
 
+    def __post_init__(self) -> None:
+        if np.array_equal(self.raw, self.ticks):  # as in most files; ten hours have a million packets
+            object.__setattr__(self, "raw", self.ticks)
+
     def __len__(self) -> int:
         return len(self.shown)
 
@@ -111,14 +116,9 @@ class Timeline:
     @cached_property
     def rank(self) -> Array:
         """(P,) the position of each packet in presentation order; -1 if its frame is not shown."""
-        rank = np.full(len(self.ticks), -1)
+        rank = np.full(len(self.ticks), -1, dtype=np.int32)
         rank[self.shown] = np.arange(len(self))
         return rank
-
-    @cached_property
-    def _shown_ticks(self) -> Array:
-        ticks: Array = self.ticks[self.shown]
-        return ticks
 
     @cached_property
     def _starts(self) -> Array:
@@ -134,8 +134,9 @@ class Timeline:
             end_s = float(self.duration)
             raise InputError(f"the time is {time_s:g} s; expected seconds from 0 to {end_s:.3f}, the video's end")
         at = self.origin + Fraction(time_s) / self.tick
-        right = int(np.searchsorted(self._shown_ticks, math.ceil(at)))
-        apart = {k: abs(int(self._shown_ticks[k]) - at) * self.tick for k in (right - 1, right) if 0 <= k < len(self)}
+        right = bisect.bisect_left(self.shown, math.ceil(at), key=self.ticks.__getitem__)
+        closest = [k for k in (right - 1, right) if 0 <= k < len(self)]
+        apart = {k: abs(int(self.ticks[self.shown[k]]) - at) * self.tick for k in closest}
         near = [k for k in apart if apart[k] <= TIME_TOLERANCE]
         return min(near, key=apart.__getitem__, default=max(0, right - 1))
 
