@@ -261,6 +261,8 @@ def _build(
             progress(INDEXING, done, max(resumed + sampling.expected, done))
         if not done:
             raise InputError(f"{path} has no decodable frame; expected a playable video")
+        info, warnings = sampling.info, sampling.warnings  # opens the file: before the vectors are joined
+        release_free_memory()
         candidates = StoredCandidates.join(itertools.chain(store.load_parts(key), tail), done)
         if len(candidates) < done:
             raise FramesiftError(f"parts of the index of {path} were removed while it was built; run the command again")
@@ -271,8 +273,8 @@ def _build(
             damage.append(QUICK_WARNING.format(counted(len(candidates), "key frame")))
         manifest: dict[str, Any] = {
             "versions": {"framesift": __version__, **{name: version(name) for name in ("av", "numpy")}},
-            "video": asdict(sampling.info) | {"path": absolute_source(source)},  # absolute: pruning runs in any folder
-            "sampling": {"fps": fps, "fps_used": sampling.fps, "mode": mode, "warnings": [*sampling.warnings, *damage]},
+            "video": asdict(info) | {"path": absolute_source(source)},  # absolute: pruning runs in any folder
+            "sampling": {"fps": fps, "fps_used": sampling.fps, "mode": mode, "warnings": [*warnings, *damage]},
             "candidates": len(candidates),
             "seconds": round(time.perf_counter() - started, 3),
             "resumed": bool(resumed),  # then the seconds cover the last run only

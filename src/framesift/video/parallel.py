@@ -286,6 +286,9 @@ class _ParallelRun:
         end = None
         try:
             for plan in self._growing.segments():
+                while not self._slots.acquire(timeout=POLL_S):  # few are unfinished, and few have queues
+                    if self._stop.is_set():
+                        return
                 segment = _DecodingSegment(plan, queue.Queue(self._capacity))
                 self._segments.put(segment)
                 self._waiting.put(segment)
@@ -323,9 +326,7 @@ class _ParallelRun:
                 self._put(segment, error)
 
     def _take(self) -> _DecodingSegment | None:
-        """The next segment, when it is known and few enough are unfinished."""
-        while not self._stop.is_set() and not self._slots.acquire(timeout=POLL_S):
-            pass
+        """The next segment, when it is known."""
         while not self._stop.is_set():
             with suppress(queue.Empty):
                 return self._waiting.get(timeout=POLL_S)
