@@ -6,6 +6,11 @@ import sys
 from functools import cache
 from typing import Any
 
+# By default glibc raises this limit to the size of the blocks freed so far, and what is smaller leaves gaps. FFmpeg's
+# index of a long file is made of such blocks; images of candidates are smaller.
+LARGE_BLOCK = 2**22
+M_MMAP_THRESHOLD = -3  # in malloc.h
+
 
 def usable_cores() -> int:
     """How many cores this process may use."""
@@ -56,7 +61,10 @@ def release_free_memory() -> None:
 
 @cache
 def _malloc_trim() -> Any:
+    """The C library's function; from its first use on, large blocks go back by themselves when they are freed."""
     try:
-        return ctypes.CDLL(None).malloc_trim
+        library = ctypes.CDLL(None)
+        library.mallopt(M_MMAP_THRESHOLD, LARGE_BLOCK)
+        return library.malloc_trim
     except (AttributeError, OSError, TypeError):
         return None

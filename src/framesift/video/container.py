@@ -5,8 +5,9 @@ frames, which exact times and selective decoding rely on.
 """
 
 import os
+import threading
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -51,6 +52,7 @@ LARGE_PIXELS = 2048 * 1152
 
 # FFmpeg's index of a larger file takes up to 60 MiB, and nearly as much again while it is made, which is not kept.
 LARGE_FILE = 2**28
+_opening = threading.Lock()
 
 # Frames declared larger than 16K are not decoded.
 MOST_PIXELS = 16384 * 8704
@@ -90,23 +92,28 @@ class OpenedVideo:
 def open_container(path: StrPath, hwaccel: HWAccel | None = None) -> av.container.InputContainer:
     """Open an untrusted file: it can't refer to other files, and any failure is an InputError."""
     name = check_file(path)
-    is_large = Path(name).stat().st_size > LARGE_FILE
-    if is_large:
-        release_free_memory()
     try:
-        # Of these formats, none can refer to other files; the prefix keeps a colon from being parsed as a protocol.
-        container: av.container.InputContainer = av.open(
-            f"file:{Path(name).absolute()}",
-            "r",
-            container_options={"protocol_whitelist": "file", "format_whitelist": FORMATS},
-            hwaccel=hwaccel,
-            **_METADATA,
-        )
-        if is_large:
-            release_free_memory()
-        return container
+        with _memory_released() if Path(name).stat().st_size > LARGE_FILE else nullcontext():
+            # Of these formats, none can refer to other files; the prefix keeps a colon from being parsed as a protocol.
+            container: av.container.InputContainer = av.open(
+                f"file:{Path(name).absolute()}",
+                "r",
+                container_options={"protocol_whitelist": "file", "format_whitelist": FORMATS},
+                hwaccel=hwaccel,
+                **_METADATA,
+            )
+            return container
     except (av.error.FFmpegError, ValueError, OSError):
         raise InputError(_open_error(name)) from None
+
+
+@contextmanager
+def _memory_released() -> Iterator[None]:
+    """Open a large file while no other thread does, and give back what was freed before and during that."""
+    with _opening:
+        release_free_memory()
+        yield
+        release_free_memory()
 
 
 def tag(stream: Stream, key: str) -> str:
