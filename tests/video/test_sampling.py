@@ -298,6 +298,13 @@ def test_probe_describes_the_streams(tmp_path):
     assert info.path == str(path)
 
 
+def test_file_that_was_replaced_is_described_anew(tmp_path):
+    path = Clip(options=X264).write(tmp_path / "film.mp4")
+    before = probe(path)
+    Clip(ticks=range(50), options=X264).write(path)
+    assert probe(path).duration_s == pytest.approx(2.0) != before.duration_s
+
+
 def test_few_frames_are_in_memory_at_once(clips, monkeypatch):
     monkeypatch.setattr(parallel, "usable_cores", lambda: 2)
     alive: list[weakref.ref[np.ndarray]] = []

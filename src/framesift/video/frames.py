@@ -10,7 +10,7 @@ from collections.abc import Generator, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any, Literal, get_args
 
 import av
@@ -18,7 +18,7 @@ import av.error
 import numpy as np
 from av.subtitles.stream import SubtitleStream
 
-from framesift._utils.files import StrPath
+from framesift._utils.files import FileIdentity, StrPath
 from framesift._utils.records import shown
 from framesift.errors import InputError, OptionError
 from framesift.types import SubtitleTrack, VideoInfo
@@ -62,7 +62,16 @@ log = logging.getLogger(__name__)
 
 
 def probe(path: StrPath) -> VideoInfo:
-    """Describe the video as a player shows it. Decodes one frame; reads little of files with an index."""
+    """Describe the video as a player shows it. Decodes one frame; reads little of files with an index.
+
+    Cached until the file changes.
+    """
+    name = check_file(path)
+    return _probed(name, FileIdentity.of(name))
+
+
+@lru_cache(maxsize=4)
+def _probed(path: str, _identity: FileIdentity | None) -> VideoInfo:
     with open_video(path, threads=1) as video:
         bounds = _quick_bounds(video)
     if bounds is None:
