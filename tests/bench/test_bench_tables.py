@@ -150,6 +150,7 @@ def test_gains_are_paired_by_category():
 def test_mean_of_categories_weighs_each_the_same():
     rows = [row(f"a{k}", categories=("a",)) for k in range(9)] + [row("b", categories=("b",), choice=0)]
     assert layouts.categories_table(rows).rows[-1][2].text == "50.00"
+    assert len(layouts.categories_table(rows[:9]).rows) == 1  # one category has no mean of several
 
 
 def test_task_types_join_into_families():
