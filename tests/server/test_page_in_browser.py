@@ -369,14 +369,3 @@ def test_questions_to_try_are_asked(shared_server, visit):
         tab.page.evaluate("dispatchEvent(new PageTransitionEvent('pageshow', {persisted: true}))")
     tab.page.mouse.up()
     assert tab.settles(lambda: tab.cards() > 0 and "q=Do+we+see+the+sea" in tab.page.url)
-
-
-def test_keys_are_listed_by_a_key_that_a_text_field_keeps(boat):
-    boat.page.focus("#question")
-    boat.page.keyboard.press("?")
-    assert boat.page.input_value("#question").endswith("?") and not boat.page.locator("dialog.help").is_visible()
-    boat.page.focus(".card .open")
-    boat.page.keyboard.press("?")
-    boat.shows_text("dialog.help[open] dl", "play or pause")
-    boat.page.keyboard.press("Escape")
-    assert boat.settles(lambda: not boat.page.locator("dialog.help").is_visible())

@@ -72,9 +72,14 @@ def test_keys_move_the_player_and_reach_the_question(boat):
     assert boat.page.input_value("#question") == "l" and boat.at_s() == 5
 
 
-def test_list_of_keys_opens_by_its_key_and_keeps_them_from_the_player(boat):
+def test_list_of_keys_opens_by_its_key_outside_text_fields_and_keeps_them_from_the_player(boat):
+    boat.page.focus("#question")
     boat.page.keyboard.press("?")
-    assert boat.settles(lambda: boat.page.get_by_role("dialog", name="Keys").is_visible())
+    assert boat.page.input_value("#question").endswith("?") and boat.page.locator("dialog").is_hidden()
+    boat.page.focus(".card .open")
+    boat.page.keyboard.press("?")
+    boat.shows_text("dialog.help[open] dl", "play or pause")
+    assert boat.page.get_by_role("dialog", name="Keys").is_visible()
     boat.page.keyboard.press("l")
     boat.page.keyboard.press("Escape")
     assert boat.settles(lambda: boat.page.locator("dialog").is_hidden() and boat.at_s() == 0)
