@@ -39,7 +39,8 @@ def show(shared_server, visit):
         def change(path, changed):
             def fulfill(route):
                 reply = route.fetch().json()
-                route.fulfill(json=reply | changed if isinstance(reply, dict) else [one | changed for one in reply])
+                # Of a list only the first: the count of ten questions, which other tests may ask, takes another line.
+                route.fulfill(json=reply | changed if isinstance(reply, dict) else [one | changed for one in reply[:1]])
 
             tab.page.route(path, fulfill)
 
