@@ -23,7 +23,7 @@ Read = Callable[[], tuple[Array, Array]]  # the vectors of a source, and their t
 SOURCES = "sources.json"
 INDEXED_ROWS = 100_000  # fewer are compared one by one
 ROWS_PER_PARTITION = 2048
-PROBED = 64, 1 / 16  # the least number of partitions, and the least share: see benchmarks/results/search.md
+PROBED = 64, 1 / 3  # the least number of partitions, and the least share: see benchmarks/results/search.md
 UNINDEXED_SHARE = 0.1  # of the rows, from which the index is made again
 
 
