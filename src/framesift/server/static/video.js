@@ -122,8 +122,7 @@ function showVideo(now) {
   if (choices) drawExamples(video.examples);
   showState();
   drawText();
-  if (video.ready && settings?.question && (isWaiting || view?.partial || (view && hasChanged(before, video))))
-    ask();
+  if (video.ready && settings?.question && (isWaiting || view?.partial || (view && hasChanged(before, video)))) ask();
 }
 
 /** The tab's title: how far indexing is, and the video's name. */
