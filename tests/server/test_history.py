@@ -206,6 +206,27 @@ def test_second_browser_sees_what_the_first_asks_is_answered_names_and_deletes(s
     assert len(kept(slow_server)[0]["answers"]) == 1 and second.complaints == []
 
 
+def test_list_loaded_before_a_question_was_kept_hides_it_not(shared_server, visit):
+    tab, late = visit(shared_server, "/assets/roles.css"), []
+
+    def hold_the_first(route):
+        if late or route.request.method != "GET":
+            route.continue_()
+        else:
+            late.append((route, route.fetch()))
+
+    tab.page.route("**/history", hold_the_first)
+    tab.page.goto(f"{shared_server.url}/video/{shared_server.boat}?q=Who+keeps+lists%3F&n=6")
+    opened = tab.page.locator(".open-question")
+    assert tab.settles(lambda: late and "Who keeps lists?" in opened.all_text_contents())
+    route, reply = late[0]
+    with tab.page.expect_response("**/history") as arrived:
+        route.fulfill(response=reply)
+    arrived.value.finished()
+    tab.page.evaluate("new Promise((done) => setTimeout(done))")
+    assert "Who keeps lists?" in opened.all_text_contents()
+
+
 def test_kept_question_is_reopened_with_its_settings_after_a_restart(folder, tmp_path, visit):
     with run_server(folder, tmp_path) as server:
         boat = server.index("boat.mp4")

@@ -12,11 +12,15 @@ export class QuestionHistory {
 
   async load() {
     try {
-      this.kept = await keptQuestions(this.video);
+      const { kept } = this;
+      const loaded = await keptQuestions(this.video);
+      if (this.kept !== kept) return this.load(); // one was kept or deleted meanwhile, which the reply may not know
+      this.kept = loaded;
       this.draw();
     } catch (error) {
       showMessage(find("history-error"), error.message);
     }
+    return undefined;
   }
 
   /** Put a question that was just asked at the top. */
