@@ -80,3 +80,31 @@ class Visit(Tab):
         self.page.mouse.down()
         plot.hover(position={"x": width * last, "y": 60}, force=True)
         self.page.mouse.up()
+
+
+class HeldReply:
+    """The reply to a tab's first GET of a path: fetched at once, and sent when told to."""
+
+    def __init__(self, tab: Visit, path: str) -> None:
+        self._page = tab.page
+        self._route: Any = None
+        self._reply: Any = None
+        tab.page.route(path, self._handle)
+
+    @property
+    def is_held(self) -> bool:
+        return self._reply is not None
+
+    def _handle(self, route: Any) -> None:
+        if self._route is not None or route.request.method != "GET":
+            route.continue_()
+            return
+        self._route = route  # before it is answered: others may be asked meanwhile
+        self._reply = route.fetch()
+
+    def send(self) -> None:
+        """Send it, and wait until the page has dealt with it."""
+        with self._page.expect_response(lambda response: response.request == self._route.request) as arrived:
+            self._route.fulfill(response=self._reply)
+        arrived.value.finished()
+        self._page.evaluate("new Promise((done) => setTimeout(done))")

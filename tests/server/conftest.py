@@ -50,7 +50,7 @@ def visit(browser):
     yield go
     for tab in tabs:
         if not tab.page.is_closed():
-            tab.page.unroute_all(behavior="wait")
+            tab.page.unroute_all(behavior="ignoreErrors")
         assert tab.outside == []
         tab.context.close()
 

@@ -10,7 +10,7 @@ import pytest
 from framesift.readers import base
 from framesift.server.history import History
 from framesift.types import Answer
-from helpers.page_visits import ASKED, QUESTION
+from helpers.page_visits import ASKED, QUESTION, HeldReply
 from helpers.running_server import run_server, until
 
 SLOW = "http://127.0.0.1:9/v1#slow"
@@ -207,23 +207,12 @@ def test_second_browser_sees_what_the_first_asks_is_answered_names_and_deletes(s
 
 
 def test_list_loaded_before_a_question_was_kept_hides_it_not(shared_server, visit):
-    tab, late = visit(shared_server, "/assets/roles.css"), []
-
-    def hold_the_first(route):
-        if late or route.request.method != "GET":
-            route.continue_()
-        else:
-            late.append((route, route.fetch()))
-
-    tab.page.route("**/history", hold_the_first)
+    tab = visit(shared_server, "/assets/roles.css")
+    late = HeldReply(tab, "**/history")
     tab.page.goto(f"{shared_server.url}/video/{shared_server.boat}?q=Who+keeps+lists%3F&n=6")
     opened = tab.page.locator(".open-question")
-    assert tab.settles(lambda: late and "Who keeps lists?" in opened.all_text_contents())
-    route, reply = late[0]
-    with tab.page.expect_response("**/history") as arrived:
-        route.fulfill(response=reply)
-    arrived.value.finished()
-    tab.page.evaluate("new Promise((done) => setTimeout(done))")
+    assert tab.settles(lambda: late.is_held and "Who keeps lists?" in opened.all_text_contents())
+    late.send()
     assert "Who keeps lists?" in opened.all_text_contents()
 
 

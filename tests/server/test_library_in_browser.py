@@ -3,6 +3,7 @@
 import pytest
 
 from framesift.types.selection import NOTHING_MATCHES
+from helpers.page_visits import HeldReply
 from helpers.running_server import hold_jobs, until, video_bytes
 from helpers.short_story import short_story
 
@@ -147,25 +148,14 @@ def test_video_deleted_in_another_browser_leaves_both_pages(empty_server, visit)
 
 
 def test_late_reply_replaces_nothing_newer(empty_server, visit):
-    tab, late = visit(empty_server, "/assets/roles.css"), []
-
-    def hold_the_first(route):
-        if late:
-            route.continue_()
-        else:
-            late.append((route, route.fetch()))
-
-    tab.page.route("**/api/videos", hold_the_first)
+    tab = visit(empty_server, "/assets/roles.css")
+    late = HeldReply(tab, "**/api/videos")
     tab.page.goto(empty_server.url)
-    assert tab.settles(lambda: late)
+    assert tab.settles(lambda: late.is_held)
     empty_server.upload()
     cards = tab.page.locator(".video-card")
     assert tab.settles(lambda: cards.count() == 1)
-    route, reply = late[0]
-    with tab.page.expect_response("**/api/videos") as arrived:
-        route.fulfill(response=reply)
-    arrived.value.finished()
-    tab.page.evaluate("new Promise((done) => setTimeout(done))")
+    late.send()
     assert cards.count() == 1
 
 
