@@ -91,7 +91,11 @@ class _Handler(BaseHTTPRequestHandler):
         headers = {name.lower(): text for name, text in self.headers.items()}
         request = Received(self.command, self.path, headers, content)
         self.server.requests.append(request)
-        self._send(self._reply(request))
+        try:
+            self._send(self._reply(request))
+        except ConnectionError:  # the client went before the reply began
+            self.server.closed.set()
+            self.close_connection = True
 
     do_GET = do_POST = do_DELETE = _respond  # noqa: N815 (the base class's names)
 
