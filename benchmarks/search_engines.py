@@ -42,7 +42,7 @@ class MadeUpTexts:
         return np.stack(rows).astype(np.float32)
 
     def encode_images(self, images):
-        raise NotImplementedError
+        raise NotImplementedError  # only texts are searched for
 
 
 def unit(rows):
